@@ -1,0 +1,92 @@
+# The front door. Everything it does is a line of Meson; what a fresh Debian 12 lacks is installed first (tools/setup.sh).
+#
+#   make            builds everything                      make run        the ring example on 4 ranks
+#   make test       builds and runs the tests              make test-long  the long ones
+#   make bench      the limits of this machine, and our figures beside them
+#   make install PREFIX=DIR [DESTDIR=STAGE]                a release build; the tree may be moved afterwards
+#   make asan | tsan | clang | tidy                        sanitizers, the other compiler, clang-tidy
+#   make format | docs | clean                             formats; renews generated lists and pages; removes build folders
+#
+# MESON_OPTIONS goes to `meson setup`, NINJA_FLAGS to ninja, TEST_FLAGS to `meson test`; BUILD names the build folder.
+
+PREFIX ?= /usr/local
+BUILD ?= build
+MESON_OPTIONS ?=
+NINJA_FLAGS ?=
+TEST_FLAGS ?=
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+SUITES := unit model stress proc example lint
+TEST := meson test --print-errorlogs $(TEST_FLAGS)
+# Sanitized programs are slow and big: less optimization compiles faster and reports better.
+SANITIZE := -Dbuildtype=debug -Doptimization=1 -Db_lundef=false -Dalone=false
+
+.PHONY: all setup run test test-long bench install asan tsan clang tidy format docs clean
+all: $(BUILD)/build.ninja
+	ninja -C $(BUILD) $(NINJA_FLAGS)
+
+setup:
+	@tools/setup.sh
+
+$(BUILD)/build.ninja: | setup
+	meson setup $(MESON_OPTIONS) $(BUILD)
+
+run: all
+	$(BUILD)/src/mptrun/mptrun -n 4 $(BUILD)/examples/ring
+
+test: all
+	$(TEST) -C $(BUILD) $(addprefix --suite ,$(SUITES))
+
+test-long: all
+	$(TEST) -C $(BUILD) --logbase testlog-long --suite long
+
+build-release/build.ninja: | setup
+	meson setup --buildtype=release -Dtests=false build-release
+
+bench: build-release/build.ninja
+	ninja -C build-release all bench
+	python3 bench/run.py --build build-release
+
+build-install/build.ninja: | setup
+	meson setup --buildtype=release -Dtests=false -Dexamples=false --prefix='$(abspath $(PREFIX))' build-install
+
+install: build-install/build.ninja
+	meson configure build-install --prefix='$(abspath $(PREFIX))'
+	meson install -C build-install
+
+build-asan/build.ninja: | setup
+	meson setup -Db_sanitize=address,undefined $(SANITIZE) $(MESON_OPTIONS) build-asan
+
+asan: build-asan/build.ninja
+	ninja -C build-asan $(NINJA_FLAGS)
+	$(TEST) -C build-asan --timeout-multiplier 4 $(addprefix --suite ,$(filter-out lint,$(SUITES)))
+
+build-tsan/build.ninja: | setup
+	meson setup -Db_sanitize=thread $(SANITIZE) -Dexamples=false $(MESON_OPTIONS) build-tsan
+
+# ThreadSanitizer knows where programs lie only without address randomization of more than 28 bits.
+tsan: build-tsan/build.ninja
+	ninja -C build-tsan $(NINJA_FLAGS)
+	$$(setarch -R true 2>/dev/null && echo setarch -R) $(TEST) -C build-tsan --timeout-multiplier 4 \
+	  $(addprefix --suite ,unit model stress)
+
+build-clang/build.ninja: | setup
+	CXX=clang++-16 meson setup -Dbuildtype=debug -Dbench=true $(MESON_OPTIONS) build-clang
+
+clang: build-clang/build.ninja
+	ninja -C build-clang $(NINJA_FLAGS)
+
+tidy: all
+	python3 tools/check_tidy.py . $(BUILD)
+
+format: setup
+	clang-format-16 -i $$(python3 tools/sources.py)
+
+docs: $(BUILD)/build.ninja
+	python3 tools/update_list.py
+	python3 tools/check_sync.py --list . > docs/memory-order.md
+	ninja -C $(BUILD) src/mptinfo/mptinfo
+	python3 tools/check_environment.py --write $(BUILD)/src/mptinfo/mptinfo docs/environment.md
+
+clean:
+	rm -rf build build-asan build-tsan build-clang build-release build-install

@@ -1,0 +1,6 @@
+// transport::stream over Unix sockets beside bare words and slots; what is measured stands in transport_bench.hpp.
+#include <mpt/transport/stream.hpp>
+
+#include "transport_bench.hpp"
+
+int main(int argc, char** argv) { return bench::transport_main<mpt::transport::stream<>>(argc, argv); }

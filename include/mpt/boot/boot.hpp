@@ -1,0 +1,130 @@
+/// boot/boot - how a rank learns who it is: the contract of a boot policy, and the job that comes of it.
+///
+///        mptrun ----- control + data memfd, MPT_BOOT=... ---->  boot::launched --.
+///        nothing (a program started by hand) ---------------->  boot::alone -----+-->  membership --> boot::job
+///        mpt::local_job(n, fn) ------------------------------>  boot::local -----'
+///
+///   expression        returns       meaning
+///   B::present()      bool          was this process started this way?
+///   B::join()         membership    who we are; throws mpt::error with a sentence when it cannot be done
+///
+///   A launcher in whose step we are but that cannot be joined is a loud failure (design section 9), never "rank 0 of 1".
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <mpt/boot/control.hpp>
+#include <mpt/core/types.hpp>
+#include <mpt/mem/arena.hpp>
+
+namespace mpt::inline v0::boot {
+
+/// What a boot policy finds out.
+struct membership {
+    rank me{0};
+    std::int32_t size = 1;
+    mem::arena_plan plan{};              // descriptors of the node's segments
+    std::shared_ptr<mem::arena> arena{}; // already open, where ranks are threads of one process
+    bool shares_process = false;         // other ranks live in this process
+};
+
+template <class B>
+concept boot_policy = requires {
+    { B::name } -> std::convertible_to<std::string_view>;
+    { B::present() } noexcept -> std::same_as<bool>;
+    { B::join() } -> std::same_as<membership>;
+};
+
+/// Started by mptrun: descriptors inherited, verified by identity and a cookie.
+struct launched {
+    static constexpr std::string_view name = "mptrun";
+    static bool present() noexcept;
+    static membership join();
+};
+/// Started by hand: a job of one.
+struct alone {
+    static constexpr std::string_view name = "alone";
+    static bool present() noexcept;
+    static membership join();
+};
+static_assert(boot_policy<launched> && boot_policy<alone>);
+
+/// The first boot policy that is present; remembered, so that every environment of the process is the same rank of the same
+/// arena. Throws when we are in another launcher's step and cannot join it.
+membership detect();
+/// Throws mpt::error(launch) when another launcher's variables say that this process is one of several ranks.
+void refuse_foreign_launcher();
+
+/// Makes the segments of a job on this node: used by mptrun, by `alone` and by local_job. Throws mpt::error.
+/// The descriptors are close-on-exec and the caller's to close (arena::open takes them over).
+mem::arena_plan make_segments(std::int32_t ranks);
+
+/// A job of n ranks that are threads of this process: one set of segments, mapped once, one membership for each rank.
+std::vector<membership> local_members(std::int32_t n);
+/// A rank of a local job failed: whoever waits in it is to give up (job::follow_abort throws there).
+void end_local_job(membership const& failed) noexcept;
+
+/// One rank's part in a job: who it is, its control record, the exchange of addresses, and meeting the others.
+class job {
+public:
+    /// layout: hash of the stack's wire layout; it and the job-wide configuration are compared with every other rank's in
+    /// meet(), and a difference is an error that names both. job_values: "NAME=value\n..." of the rows that must agree.
+    job(membership m, std::uint64_t layout, std::string_view stack_name, std::string_view job_values = {});
+    ~job();
+    job(job const&) = delete;
+    job& operator=(job const&) = delete;
+
+    rank me() const noexcept { return me_; }
+    std::int32_t size() const noexcept { return size_; }
+    bool shares_process() const noexcept { return shares_process_; }
+
+    control_header& header() noexcept;
+    control_record& record(rank r) noexcept;
+    mem::arena& arena() noexcept;
+    std::shared_ptr<mem::arena> share_arena() noexcept;
+
+    /// Puts this rank's address of (transport slot, lane) where peers find it. Before meet().
+    /// At most control_record::address_bytes.
+    void publish(unsigned slot, unsigned lane, std::span<std::byte const> address);
+    /// A peer's address, after meet(); empty when it published none for that slot and lane.
+    std::span<std::byte const> address(rank peer, unsigned slot, unsigned lane) noexcept;
+
+    /// Waits until every rank of the job is here. Compares layouts and configurations the first time. Throws mpt::error.
+    void meet();
+    /// The two halves of meet(), for a rank that has to go on serving its peers while it waits (leaving, design section 4):
+    /// arrive() counts this rank in, and all_here() says whether everybody has come to that meeting.
+    std::uint32_t arrive();
+    bool all_here(std::uint32_t meeting) const noexcept;
+
+    /// The node's fence mode; final after the first meet().
+    fence_mode fences() const noexcept;
+    /// Ranks of this node outnumber the CPUs they may use.
+    bool scarce() const noexcept;
+
+    /// This rank has finalized: its end is no longer a failure of the job. The destructor does it too, unless an exception
+    /// is on its way.
+    void leave() noexcept;
+
+    /// Some rank asked for, or died into, the end of the job.
+    bool aborted() const noexcept;
+    /// What a wait does when it sees aborted(), or that the launcher is gone. A process ends quietly with the job's exit code,
+    /// because whoever ended the job has said why; a rank that is a thread throws mpt::error(peer_gone).
+    [[noreturn]] void follow_abort();
+    /// The launcher died without a word (kill -9). Costs a system call: for waits that sleep.
+    bool launcher_gone() const noexcept;
+    /// Ends the whole job with this exit code, as far as we can reach it. Does not return.
+    [[noreturn]] void abort(int code, std::string_view why) noexcept;
+
+private:
+    rank me_;
+    std::int32_t size_;
+    bool shares_process_;
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
+
+} // namespace mpt::inline v0::boot

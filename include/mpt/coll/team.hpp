@@ -1,0 +1,57 @@
+/// coll/team - what an algorithm over more than two ranks works with: a channel, and who is who.
+///
+///   Ranks are the group's; messages travel in the collective context, so they never meet point-to-point traffic. All ranks
+///   call the collectives of one communicator in the same order (MPI-4.1 section 6.1): messages of a pair then match in
+///   order, and the tag only says which algorithm speaks.
+#pragma once
+#include <cstddef>
+#include <span>
+
+#include <mpt/stack/group.hpp>
+#include <mpt/stack/p2p.hpp>
+
+namespace mpt::inline v0::coll {
+
+enum class speaker : std::int32_t { barrier = 1, allreduce, allgather, broadcast };
+
+template <class Stack> class team {
+    channel<Stack> wire_;
+    group const* who_;
+    rank me_;
+
+public:
+    team(channel<Stack> point_to_point, group const& who, rank me) noexcept
+        : wire_{point_to_point.collective()}, who_{&who}, me_{me} {}
+
+    rank me() const noexcept { return me_; }
+    std::int32_t size() const noexcept { return who_->size(); }
+
+    void send(std::int32_t to, speaker s, std::span<std::byte const> data) const {
+        wire_.send(who_->world(to), label(s), data);
+    }
+    /// Exactly data.size() bytes: another size means that the ranks do not call the same collective.
+    void recv(std::int32_t from, speaker s, std::span<std::byte> into) const {
+        check(wire_.recv(who_->world(from), label(s), into), into.size());
+    }
+    void exchange(std::int32_t to, std::span<std::byte const> data, std::int32_t from, std::span<std::byte> into,
+                  speaker s) const {
+        check(wire_.sendrecv(who_->world(to), label(s), data, who_->world(from), label(s), into), into.size());
+    }
+    /// A word to one rank, which says nothing, and one from another. A send may have to wait for its receiver (a full wire, a
+    /// throttled peer), so where everybody sends first, nobody may wait before it can be received from.
+    void nod(std::int32_t to, std::int32_t from, speaker s) const {
+        if (wire_.try_send(who_->world(to), label(s), {})) [[likely]]
+            return recv(from, s, {});
+        exchange(to, {}, from, {}, s);
+    }
+
+private:
+    static tag label(speaker s) noexcept { return tag{static_cast<std::int32_t>(s)}; }
+    static void check(outcome const& got, std::size_t expected) {
+        if (got.how == status::ok && got.bytes == expected) return;
+        throw error{errc::truncate, "mpt: ranks called a collective with different sizes: " + std::to_string(got.bytes) +
+                                        " bytes came where " + std::to_string(expected) + " were expected"};
+    }
+};
+
+} // namespace mpt::inline v0::coll

@@ -1,0 +1,213 @@
+/// config/table - THE table: every knob of mpt is one row here, and nowhere else.
+///
+///        row --+--> parsing and range check           config/config.hpp
+///              +--> comparison between ranks           boot, from values::job_values()
+///              +--> mptinfo --env, MPT_ENV_DISPLAY     config/show.hpp
+///              +--> docs/environment.md                mptinfo --markdown
+///
+///   To add a variable, add a row. A row whose default lies outside its range, a name used twice, or a word that is not
+///   among a row's words does not compile. `most` is what the compiled layout can hold: a value moves inside what was
+///   compiled, never beyond.
+///
+///   Aliases are names that job scripts already carry (Cray MPT, MPICH); they are accepted where they mean the same thing, or
+///   exactly its opposite. What mptrun hands to its ranks (MPT_BOOT, MPT_BOOT_...) and what the
+///   test suite hands to its programs (MPT_TEST_...) are no knobs: they have no row.
+///
+///   Scope   job: every rank must hold the same value, compared at start; local: each rank for itself.
+///   Limit   the job-wide values of a rank fit job_text_limit bytes of its control record, whatever they are.
+///   Tests   test/config_table_test.cpp
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <mpt/core/types.hpp>
+
+namespace mpt::inline v0::config {
+
+using namespace mpt::literals;
+
+enum class scope : std::uint8_t { local, job };
+
+/// What a value looks like.
+enum class form : std::uint8_t {
+    size,   // bytes, with an optional unit: 4096, 4K, 2M, 1GiB
+    count,  // a whole number
+    toggle, // on or off
+    word,   // one of a few words
+    text,   // anything
+};
+
+/// Another name that is accepted for a variable.
+enum class meaning : std::uint8_t { same, opposite };
+struct alias {
+    std::string_view name{};
+    meaning means = meaning::same;
+};
+
+struct row {
+    std::string_view name;
+    form type;
+    std::uint64_t initial; // a toggle: 0 or 1; a word: its place
+    std::uint64_t least, most;
+    std::string_view words; // a word: "auto|smp|stream"
+    scope where;
+    std::string_view help;
+    std::string_view origin; // who chose the default
+    alias also{};
+};
+
+/// How many words "a|b|c" has; the place of one in it (word_count when it is none of them); the word at a place.
+constexpr std::size_t word_count(std::string_view words) noexcept {
+    std::size_t n = 1;
+    for (char const c : words) n += c == '|';
+    return n;
+}
+constexpr std::string_view word_at(std::string_view words, std::size_t place) noexcept {
+    for (; place > 0; --place) words.remove_prefix(words.find('|') + 1);
+    return words.substr(0, words.find('|'));
+}
+constexpr std::size_t word_place(std::string_view words, std::string_view word) noexcept {
+    auto const n = word_count(words);
+    for (std::size_t i = 0; i < n; ++i)
+        if (word_at(words, i) == word) return i;
+    return n;
+}
+
+/// Names that mpt's own programs hand to each other: no knobs, and no warning about them.
+constexpr bool is_internal(std::string_view name) noexcept {
+    return name == "MPT_BOOT" || name.starts_with("MPT_BOOT_") || name.starts_with("MPT_TEST_");
+}
+
+namespace detail {
+
+/// A throw that the compiler meets is an error message of the compiler.
+consteval row checked(row r) {
+    if (!(r.least <= r.initial && r.initial <= r.most)) throw "mpt::config: the default lies outside its range";
+    if (!r.name.starts_with("MPT_") || is_internal(r.name)) throw "mpt::config: this is no name for a variable";
+    if (r.help.empty() || r.origin.empty()) throw "mpt::config: a row says what it does and who chose its default";
+    if (r.also.means == meaning::opposite && r.type != form::toggle) throw "mpt::config: only a toggle has an opposite";
+    if (r.type == form::count && r.most > 0xffffffff) throw "mpt::config: a count has 32 bits";
+    if (r.type == form::text && r.where == scope::job) throw "mpt::config: a text cannot be compared between ranks";
+    return r;
+}
+
+consteval row size(std::string_view name, bytes initial, bytes least, bytes most, scope where, std::string_view help,
+                   std::string_view origin, alias also = {}) {
+    return checked({name, form::size, initial, least, most, {}, where, help, origin, also});
+}
+consteval row count(std::string_view name, std::uint64_t initial, std::uint64_t least, std::uint64_t most, scope where,
+                    std::string_view help, std::string_view origin, alias also = {}) {
+    return checked({name, form::count, initial, least, most, {}, where, help, origin, also});
+}
+enum class state : std::uint8_t { off, on };
+consteval row toggle(std::string_view name, state initial, scope where, std::string_view help, std::string_view origin,
+                     alias also = {}) {
+    return checked({name, form::toggle, static_cast<std::uint64_t>(initial), 0, 1, {}, where, help, origin, also});
+}
+consteval row word(std::string_view name, std::string_view initial, std::string_view words, scope where, std::string_view help,
+                   std::string_view origin, alias also = {}) {
+    return checked({name, form::word, word_place(words, initial), 0, word_count(words) - 1, words, where, help, origin, also});
+}
+consteval row text(std::string_view name, scope where, std::string_view help, std::string_view origin, alias also = {}) {
+    return checked({name, form::text, 0, 0, 0, {}, where, help, origin, also});
+}
+
+consteval auto rows() {
+    using enum scope;
+    using enum meaning;
+    using enum state;
+    constexpr std::string_view guess = "estimate", measured = "measured, docs/design.md", cray = "Cray MPT's default",
+                               quiet = "quiet unless asked";
+    // clang-format off
+    return std::array{
+        // name, default, least and most (or words), scope,
+        //     help, origin of the default, alias
+        count ("MPT_LANES", 1, 1, 16, job,
+            "lanes of an environment: rings, matching and progress of their own", "one lane costs nothing"),
+
+        count ("MPT_SPIN", 2000, 0, 1'000'000'000, local,
+            "empty polls before the first yield, where CPUs are not scarce", guess),
+        count ("MPT_YIELD", 200, 0, 1'000'000'000, local,
+            "empty polls, each with a yield, before the first sleep", guess),
+        count ("MPT_NAP", 2000, 1, 10'000'000, local,
+            "microseconds: the longest sleep before a waiting rank looks again", guess),
+        word  ("MPT_WAIT", "auto", "auto|spin|yield|sleep", local,
+            "the most a waiting rank does to give its CPU away; auto: by how scarce CPUs are", guess),
+        word  ("MPT_FENCES", "auto", "auto|sleeper|both", job,
+            "who fences between sender and sleeper; sleeper needs membarrier", measured),
+
+        count ("MPT_RING_LINES", 256, 16, 4096, job,
+            "cache lines of a mailbox ring", guess),
+        count ("MPT_HOT_PEERS", 16, 1, 4096, job,
+            "peers whose rings are polled every time; the others when their counters moved", guess),
+        size  ("MPT_EAGER_MAX", 8_KiB, 0_B, 1_MiB, job,
+            "largest message sent through a lent buffer (E1); above it, rendezvous", guess),
+        count ("MPT_LOANS", 64, 1, 4096, job,
+            "buffers of a lane that E1 lends", guess),
+        size  ("MPT_LOAN_BYTES", 32_KiB, 256_B, 1_MiB, job,
+            "bytes of one such buffer", guess),
+        size  ("MPT_UNEXPECTED_MAX", 16_MiB, 0_B, 1024_GiB, local,
+            "unexpected payload kept per lane; beyond it senders are asked for rendezvous", guess),
+
+        toggle("MPT_SINGLE_COPY", on, local,
+            "copy large messages straight from sender to receiver (process_vm_readv) where permitted",
+            measured, {"MPICH_SMP_SINGLE_COPY_OFF", opposite}),
+        size  ("MPT_SINGLE_COPY_SIZE", 8_KiB, 0_B, 1024_GiB, local,
+            "smallest message copied that way", cray, {"MPICH_SMP_SINGLE_COPY_SIZE"}),
+        toggle("MPT_BOTH_ENDS", on, local,
+            "sender and receiver copy one large message together while both wait in mpt", measured),
+        size  ("MPT_CHUNK", 32_KiB, 1_KiB, 16_MiB, job,
+            "piece of the pipelined double copy", guess),
+
+        word  ("MPT_STREAM", "unix", "unix|tcp", job,
+            "sockets under the stream transport", "Unix sockets are the faster on one host"),
+
+        size  ("MPT_SLICE", 0_B, 0_B, 65536_GiB, local,
+            "most that a rank uses of its slice of shared memory; 0: by what fits", "what fits"),
+
+        toggle("MPT_ENV_DISPLAY", off, local,
+            "rank 0 prints every variable, its value and where it came from, at start", quiet, {"MPICH_ENV_DISPLAY"}),
+        toggle("MPT_VERSION_DISPLAY", off, local,
+            "rank 0 prints mpt's version at start", quiet, {"MPICH_VERSION_DISPLAY"}),
+    };
+    // clang-format on
+}
+
+} // namespace detail
+
+inline constexpr auto table = detail::rows();
+
+/// Room that a control record keeps for the job-wide values.
+inline constexpr std::size_t job_text_limit = 1023;
+
+/// Longest that "NAME=value\n" of the job-wide rows can become.
+consteval std::size_t longest_job_text() {
+    std::size_t n = 0;
+    for (row const& r : table)
+        if (r.where == scope::job) n += r.name.size() + 2 + (r.type == form::word ? r.words.size() : 20);
+    return n;
+}
+static_assert(longest_job_text() <= job_text_limit,
+              "mpt::config: the job-wide values outgrew their room in the control record");
+
+consteval bool names_are_unique() {
+    for (std::size_t i = 0; i < table.size(); ++i)
+        for (std::size_t j = 0; j < table.size(); ++j) {
+            if (i != j && table[i].name == table[j].name) return false;
+            if (i != j && !table[i].also.name.empty() && table[i].also.name == table[j].also.name) return false;
+            if (table[i].also.name == table[j].name) return false;
+        }
+    return true;
+}
+static_assert(names_are_unique(), "mpt::config: a name stands twice in the table");
+
+/// Where a name stands in the table; table.size() when it does not.
+constexpr std::size_t row_of(std::string_view name) noexcept {
+    std::size_t at = 0;
+    while (at < table.size() && table[at].name != name) ++at;
+    return at;
+}
+
+} // namespace mpt::inline v0::config

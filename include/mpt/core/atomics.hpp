@@ -1,0 +1,34 @@
+/// core/atomics - the one door to atomics.
+///
+///   A leaf algorithm (ring, turn line, counter, doorbell, lock) takes its atomics as a template parameter and never says
+///   std::atomic. Here the parameter is the machine's atomics; in test/model it is a set whose every access is a point where
+///   a seeded scheduler may switch, and which knows the C++ memory order well enough to let a relaxed store be seen late.
+///   Nothing above the leaves carries the parameter.
+///
+///   Ordering is by named release/acquire pairs (`// sync(label): release` beside the access, checked by
+///   tools/check_sync.py), and by the three operations of core/fences.hpp.
+#pragma once
+#include <atomic>
+
+#include <mpt/core/fences.hpp>
+#include <mpt/core/types.hpp>
+
+namespace mpt::inline v0 {
+
+struct native_atomics {
+    template <class T> using atomic = std::atomic<T>;
+
+    /// What both sides of a sleep agree on; see core/fences.hpp.
+    using fences = native_fences;
+
+    /// Tells the core that this is a spin loop. 22 ns where we measured, which doubles a latency: spin without it first.
+    static void pause() noexcept {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        asm volatile("yield");
+#endif
+    }
+};
+
+} // namespace mpt::inline v0

@@ -1,0 +1,86 @@
+/// core/fences - the three orderings that a release/acquire pair cannot give, and nothing else.
+///
+///   A receiver that goes to sleep and a sender that must not miss it are Dekker's algorithm: each stores its own flag, then
+///   loads the other's, and at least one of them must see. That takes a store-load barrier on both sides. A sender sends
+///   often and a sleeper sleeps rarely, so the whole price is moved to the sleeper:
+///
+///        sender                               sleeper
+///        ------                               -------
+///        publish the message                  asleep = 1
+///        light(mode)   compiler only          heavy(mode)   membarrier: every core of every registered
+///        if (asleep) ring the bell                          process passes a full barrier
+///                                             poll once more, then sleep
+///
+///   Where the kernel refuses membarrier, or ranks outnumber CPUs (then sleeping is frequent and the system call dear), the
+///   node's mode is `fence::both`: both sides fence. The mode is one word of the control segment, the same for all.
+///
+///   drain() orders streaming (non-temporal) stores before the release store that publishes them: a release store alone does
+///   not on x86.
+///
+///   This is the one header that tools/check_sync.py lets hold a bare fence. ThreadSanitizer does not understand fences:
+///   under it light() and heavy() become no-ops and say so by `invisible`; who uses them (world/bell.hpp) then takes a
+///   read-modify-write of the flag on both sides instead.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include <mpt/core/types.hpp>
+
+namespace mpt::inline v0 {
+
+/// Who pays for the store-load barrier between a sender and a sleeper.
+enum class fence_mode : std::uint32_t {
+    sleeper, // membarrier on the sleeper's side; senders pay nothing
+    both,    // a full fence on both sides
+};
+
+#if defined(__SANITIZE_THREAD__)
+#define MPT_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MPT_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef MPT_THREAD_SANITIZER
+#define MPT_THREAD_SANITIZER 0
+#endif
+
+/// src/core/fences.cpp: membarrier(GLOBAL_EXPEDITED). Every process of the node has registered (register_heavy) before.
+void heavy_barrier() noexcept;
+/// Registers this process to take part in peers' heavy barriers; call early, while single-threaded. False where refused.
+bool register_heavy() noexcept;
+
+struct native_fences {
+    /// The tool that watches does not understand fences.
+    static constexpr bool invisible = MPT_THREAD_SANITIZER;
+
+    /// The sender's side, between publishing and looking whether the receiver sleeps.
+    static void light(fence_mode mode) noexcept {
+#if !MPT_THREAD_SANITIZER
+        if (mode == fence_mode::both) [[unlikely]]
+            std::atomic_thread_fence(std::memory_order_seq_cst);
+        else std::atomic_signal_fence(std::memory_order_seq_cst);
+#else
+        static_cast<void>(mode);
+#endif
+    }
+    /// The sleeper's side, between saying that it sleeps and its last look.
+    static void heavy(fence_mode mode) noexcept {
+#if !MPT_THREAD_SANITIZER
+        if (mode == fence_mode::both) std::atomic_thread_fence(std::memory_order_seq_cst);
+        else heavy_barrier();
+#else
+        static_cast<void>(mode);
+#endif
+    }
+    /// After streaming stores, before the store that publishes them.
+    static void drain() noexcept {
+#if defined(__x86_64__)
+        __builtin_ia32_sfence();
+#elif defined(__aarch64__)
+        asm volatile("dmb ishst" ::: "memory");
+#endif
+    }
+};
+
+} // namespace mpt::inline v0

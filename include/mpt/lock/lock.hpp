@@ -1,0 +1,48 @@
+/// lock/lock - the contract of a lock, and its guard.
+///
+///   A lock policy is a tag; `L::type<World>` is the lock itself. A waiter brings a `node` that lives on its stack, so that
+///   locks with a queue and locks without one read the same at the call site.
+///
+///   expression          returns   meaning                                                            who may call
+///   L::process_shared   bool      may lie in memory that several processes share                     -
+///   L::recursive        bool      the holder may acquire again; it releases as often                 -
+///   L::fair             bool      waiters enter in the order in which they came                        -
+///   L::type<W>(w, mode) -         made in place and never moved; mode: who fences, may be left out   its owner
+///   l.acquire(n)        -         returns when the caller holds the lock                             anyone
+///   l.try_acquire(n)    bool      never waits                                                        anyone
+///   l.release(n)        -         the last release lets the next waiter in                           the holder
+#pragma once
+#include <concepts>
+
+#include <mpt/core/fences.hpp>
+#include <mpt/core/policy.hpp>
+#include <mpt/world/world.hpp>
+
+namespace mpt::inline v0 {
+
+template <class T>
+concept lock_type = requires(T& l, typename T::node& n) {
+    { l.acquire(n) } noexcept -> std::same_as<void>;
+    { l.try_acquire(n) } noexcept -> std::same_as<bool>;
+    { l.release(n) } noexcept -> std::same_as<void>;
+};
+
+template <class L>
+concept lock_policy = policy<L> && std::same_as<typename L::kind, kind::lock> && requires {
+    { L::process_shared } -> std::convertible_to<bool>;
+    { L::recursive } -> std::convertible_to<bool>;
+    { L::fair } -> std::convertible_to<bool>;
+};
+
+template <lock_type T> class [[nodiscard]] guard {
+    T& lock_;
+    [[no_unique_address]] typename T::node node_{};
+
+public:
+    explicit guard(T& l) noexcept : lock_{l} { lock_.acquire(node_); }
+    ~guard() { lock_.release(node_); }
+    guard(guard const&) = delete;
+    guard& operator=(guard const&) = delete;
+};
+
+} // namespace mpt::inline v0

@@ -1,0 +1,123 @@
+/// lock::ticket - first come, first served; recursive; its waiters sleep when their turn is long in coming. The default.
+///
+///        next 7        serving 4            bells   b0  b1  b2  b3  b4  b5  b6  b7
+///        (arrivals)    (one store a turn)                           ^5  ^6
+///
+///        acquire: mine = next++                                   release: ++serving
+///          serving == mine           ---> ours                             ring the bell of the new turn:
+///          look `spins` times, then yield `yields` times                   a load where nobody sleeps on it
+///          arm bell[mine % bells], look once more, sleep
+///
+///   States  free: serving == next. held: serving is the holder's ticket; tickets serving+1 .. next-1 wait.
+///   Order   One hand-over: release stores serving (release), the next holder loads it (acquire). A waiter that sleeps is
+///           reached through its bell (world/bell.hpp, Dekker): the release either sees it armed and wakes, or the
+///           waiter's last look at `serving`, which comes after arm(), sees its turn. The bell belongs to the ticket, so
+///           the one sleeper whose turn it is wakes and nobody else; tickets `bells` apart share one and wake together,
+///           and all but one go back to sleep.
+///           owner_ is compared only with one's own number: a thread that reads its own number wrote it last, for it
+///           writes 0 before it lets the lock go; whatever else it reads, it is not the holder.
+///   Cost    free: one read-modify-write to acquire; a store, a load and (fence_mode::both) a full fence to release.
+///   Memory  three lines and the bells; shared memory is fine: the owner's number is unique on the machine.
+///   Limit   A release still looks at its bell after the next holder may have come: the lock's memory outlives the last
+///           release. At most 2^32 - 1 threads wait. A holder that dies keeps the lock.
+///   Tests   test/lock_ticket_test.cpp (conformance), test/model/ticket_model_test.cpp (every order is needed, none missing)
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include <mpt/core/types.hpp>
+#include <mpt/lock/lock.hpp>
+#include <mpt/world/bell.hpp>
+
+namespace mpt::inline v0::lock {
+
+/// Spins: looks before the first yield, about a microsecond: the price of a switch. Yields: yields before the first sleep.
+template <std::uint32_t Spins = 1000, std::uint32_t Yields = 16, std::uint32_t Bells = 8> struct basic_ticket {
+    static_assert(Bells > 0 && (Bells & (Bells - 1)) == 0, "mpt::lock::ticket: the number of bells is a power of two");
+    using kind = mpt::kind::lock;
+    static constexpr std::string_view name = "ticket";
+    static constexpr bool process_shared = true;
+    static constexpr bool recursive = true;
+    static constexpr bool fair = true;
+
+    template <class World> class type {
+        template <class T> using atomic = typename World::atomics::template atomic<T>;
+        static_assert(atomic<std::uint32_t>::is_always_lock_free && atomic<std::uint64_t>::is_always_lock_free,
+                      "mpt::lock::ticket: a lock in shared memory must not hide a mutex");
+        static constexpr nanoseconds longest_sleep{10'000'000'000}; // no wake-up is lost; this only bounds what a bug can cost
+
+        alignas(cache_line) atomic<std::uint32_t> next_{0};    // arrivals write
+        alignas(cache_line) atomic<std::uint32_t> serving_{0}; // the holder writes, the waiters spin
+        alignas(cache_line) atomic<std::uint64_t> owner_{0};   // the holder writes its number, 0 when it goes
+        std::uint32_t depth_ = 0;                              // the holder's
+        fence_mode mode_;
+        [[no_unique_address]] World world_;
+        std::array<world::bell<World>, Bells> bells_{};
+
+    public:
+        struct node {};
+
+        /// mode: who fences, as the node decided; `both` is right everywhere, and dearer.
+        explicit type(World w = {}, fence_mode mode = fence_mode::both) noexcept : mode_{mode}, world_{w} {}
+        type(type const&) = delete;
+        type& operator=(type const&) = delete;
+
+        void acquire(node&) noexcept {
+            auto const me = world_.self();
+            if (again(me)) return;
+            auto const mine = next_.fetch_add(1, std::memory_order_relaxed); // order: only uniqueness is needed
+            if (!is_turn(mine)) [[unlikely]]
+                wait_turn(mine);
+            own(me);
+        }
+        bool try_acquire(node&) noexcept {
+            auto const me = world_.self();
+            if (again(me)) return true;
+            auto free = serving_.load(std::memory_order_acquire); // sync(ticket.hand-over): acquire
+            // order: only uniqueness; no later turn than `free` can have been served before its ticket was drawn
+            if (!next_.compare_exchange_strong(free, free + 1, std::memory_order_relaxed)) return false;
+            own(me);
+            return true;
+        }
+        void release(node&) noexcept {
+            if (--depth_ != 0) return;
+            owner_.store(0, std::memory_order_relaxed);                     // order: read as our own number by us alone
+            auto const turn = serving_.load(std::memory_order_relaxed) + 1; // order: only the holder writes it
+            serving_.store(turn, std::memory_order_release);                // sync(ticket.hand-over): release
+            bells_[turn % Bells].ring(world_, mode_);
+        }
+
+    private:
+        bool again(std::uint64_t me) noexcept {
+            if (owner_.load(std::memory_order_relaxed) != me) return false; // order: only our own store can read as `me`
+            ++depth_;
+            return true;
+        }
+        void own(std::uint64_t me) noexcept {
+            owner_.store(me, std::memory_order_relaxed); // order: read as our own number by us alone
+            depth_ = 1;
+        }
+        bool is_turn(std::uint32_t mine) const noexcept {
+            return serving_.load(std::memory_order_acquire) == mine; // sync(ticket.hand-over): acquire
+        }
+        [[gnu::noinline]] void wait_turn(std::uint32_t mine) noexcept {
+            for (std::uint32_t i = 0; i < Spins; ++i)
+                if (is_turn(mine)) return;
+            for (std::uint32_t i = 0; i < Yields; ++i) {
+                world_.yield();
+                if (is_turn(mine)) return;
+            }
+            auto& bell = bells_[mine % Bells];
+            while (true) {
+                auto const seen = bell.arm(mode_);
+                if (is_turn(mine)) return;
+                bell.sleep(world_, seen, longest_sleep);
+            }
+        }
+    };
+};
+
+using ticket = basic_ticket<>;
+static_assert(lock_policy<ticket>);
+
+} // namespace mpt::inline v0::lock

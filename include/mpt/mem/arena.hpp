@@ -1,0 +1,131 @@
+/// mem/arena - a node's shared memory: a reserved address range into which segments are mapped.
+///
+///        one process's view                                   segments (memfds, no names, nothing to leave behind)
+///        +-----------+---------+---------+-----+---------+
+///        |  control  | slice 0 | slice 1 | ... | slice n |    control: boot/control.hpp, made by the launcher
+///        +-----------+---------+---------+-----+---------+    slice r: range [r*stride, r*stride + bytes(r)) of the data memfd
+///
+///   A reference between processes is (rank, offset); a peer's address is slice(peer).data() + offset. The stride is fixed when
+///   the job is made; how much of its slice a rank uses follows what that process may map (physical memory, RLIMIT_AS,
+///   ThreadSanitizer, valgrind) and is published in its control record. Where the whole arena does not fit, peers' slices are
+///   mapped at first contact. Only the owner allocates in a slice and touches it first.
+///
+///   Ranks as threads share one arena object per process (the process registry owns it), so that ThreadSanitizer sees one
+///   mapping of each page.
+///
+///   Order   none of its own: whoever passes a reference on publishes it with a release.
+///   Limit   library extents are committed (fallocate) after a look at the cgroup's headroom, because inside a memory cgroup
+///           a failing touch is a kill, not an error. User memory is only checked, never committed.
+///   Tests   test/mem_arena_test.cpp, test/proc/limits_test.cpp
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <mpt/core/types.hpp>
+
+namespace mpt::inline v0::mem {
+
+/// Where a byte of the node's shared memory is, in words that every process understands.
+struct reference {
+    std::uint32_t owner = ~0u; // whose slice
+    std::uint32_t reserved = 0;
+    std::uint64_t offset = 0;
+    constexpr bool valid() const noexcept { return owner != ~0u; }
+};
+static_assert(sizeof(reference) == 16);
+
+/// How an arena is laid out: decided once per job by whoever makes the control segment.
+struct arena_plan {
+    int control_fd = -1; // memfd of the control segment
+    int data_fd = -1;    // memfd of all slices, sparse
+    std::uint64_t control_bytes = 0;
+    std::uint64_t stride = 0; // distance of two slices in the data memfd
+    std::uint32_t ranks = 0;  // slices on this node
+};
+
+/// What the memory cgroup and the machine still have, in bytes.
+struct headroom {
+    std::uint64_t free = ~0ull;        // bytes that may still be committed, after a reserve for the programs themselves
+    std::uint64_t limit = ~0ull;       // of the tightest limit
+    std::string_view who = "no limit"; // "cgroup v1 memory", "cgroup v2 memory", "physical memory", "file system"
+};
+headroom measure_headroom() noexcept;
+/// "123.4 MB were asked for, but only 41.0 MB are free (limit 64.0 MB, cgroup v1 memory)".
+std::string shortage(std::uint64_t asked, headroom const& room);
+
+/// A node's arena as one process maps it. Thread-safe.
+class arena {
+public:
+    /// Maps the control segment and reserves (or prepares to map) the slices. Takes the descriptors over, also when it throws
+    /// mpt::error.
+    static std::shared_ptr<arena> open(arena_plan const& plan);
+    ~arena();
+    arena(arena const&) = delete;
+    arena& operator=(arena const&) = delete;
+
+    std::span<std::byte> control() noexcept;
+    std::uint32_t ranks() const noexcept;
+
+    /// How many bytes of its slice a rank of this process may use: what fits this process, at most the stride.
+    std::uint64_t own_limit() const noexcept;
+
+    /// The mapped slice of a rank, mapped at first contact if need be; `bytes` is what its owner published.
+    /// Empty when it cannot be mapped.
+    std::span<std::byte> slice(rank owner, std::uint64_t bytes) noexcept;
+
+    /// Commits (allocates, does not touch) part of an own slice. no_memory when the cgroup or the machine has no room.
+    /// Ranks of the node take turns, so that two do not both take the last room.
+    status commit(rank owner, std::uint64_t offset, std::uint64_t bytes) noexcept;
+    /// Gives pages back to the system; they read as zeroes after it. refused: the system cannot, they keep their bytes.
+    status discard(rank owner, std::uint64_t offset, std::uint64_t bytes) noexcept;
+    /// What may still be committed here: the machine's headroom, and the file system's where the segments are files.
+    headroom room() noexcept;
+    /// The segments are files of a file system of limited size (memfd_create is refused here): a touch beyond that size is a
+    /// bus error, so that user memory is committed too.
+    bool may_bus_error() const noexcept;
+    /// What bounds own_limit(), for a message: "ulimit -v", "valgrind", ...
+    std::string_view limited_by() const noexcept;
+
+private:
+    struct impl;
+    explicit arena(std::unique_ptr<impl>);
+    std::unique_ptr<impl> impl_;
+};
+
+/// The owner's side of a slice: library objects, extents for pools, and the user's pages.
+/// Thread-safe: lanes grow under their own locks, and the user allocates under none.
+class slice_heap {
+public:
+    /// Uses the first `bytes` of the slice and empties what an earlier heap left there. Throws mpt::error.
+    slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t bytes);
+    ~slice_heap();
+    slice_heap(slice_heap const&) = delete;
+    slice_heap& operator=(slice_heap const&) = delete;
+
+    /// Library memory: committed, zeroed, never given back before the end, aligned to `align` (a power of two, at most a
+    /// page). Empty span: no memory.
+    std::span<std::byte> extent(std::size_t n, std::size_t align = line_pair) noexcept;
+
+    /// Small library objects that come and go (Boost.Interprocess inside a slice, null mutex family). nullptr: no memory.
+    void* object(std::size_t n, std::size_t align) noexcept;
+    void free_object(void* p) noexcept;
+
+    /// The user's memory: whole pages, zeroed, not committed, not touched. Throws mpt::error(no_memory) with the numbers when
+    /// n exceeds the slice or the headroom.
+    std::span<std::byte> allocate(std::size_t n);
+    void deallocate(std::span<std::byte> s) noexcept;
+
+    bool contains(void const* p, std::size_t n) const noexcept;
+    reference refer(void const* p) const noexcept; // p must lie in the slice
+    std::span<std::byte> whole() const noexcept;
+    std::uint64_t used() const noexcept;
+
+private:
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
+
+} // namespace mpt::inline v0::mem

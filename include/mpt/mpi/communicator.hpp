@@ -1,0 +1,380 @@
+/// mpi/communicator - a group of ranks and a context of their own: MPI's central noun, in C++.
+///
+///   communicator_view   one word, trivially copyable, does not own: what functions take
+///   communicator        owns, move-only: what dup() and split() give; destroying it is local, also after the environment's end
+///
+///        auto world = env.world();
+///        world.send(42, 1);                          int x = world.recv<int>(0);
+///        world.send(values, 1, 7);                   auto v = world.recv<std::vector<double>>(0, 7);   // any length, one message
+///        auto sum = world.allreduce(x, std::plus{});
+///        auto half = world.split(world.rank() % 2, world.rank());
+///
+///   Errors are the policy's (mpi/errors.hpp); view.with<errors::returning>() gives the same communicator with another policy.
+///   Buffers: MPI-4.1 section 3.2; ranks and tags are checked, with the numbers in the sentence.
+#pragma once
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <mpt/coll/allgather.hpp>
+#include <mpt/coll/allreduce.hpp>
+#include <mpt/coll/barrier.hpp>
+#include <mpt/coll/broadcast.hpp>
+#include <mpt/mpi/errors.hpp>
+#include <mpt/mpi/message.hpp>
+#include <mpt/mpi/operations.hpp>
+#include <mpt/mpi/request.hpp>
+#include <mpt/mpi/sendable.hpp>
+#include <mpt/stack/runtime.hpp>
+
+namespace mpt::inline v0 {
+
+/// What a communicator is; views point at it.
+template <class Stack> struct communicator_state {
+    runtime<Stack>* run;
+    channel<Stack> wire;
+    group who;
+    rank me;
+
+    communicator_state(runtime<Stack>& r, context_id context, group g, rank me_here)
+        : run{&r}, wire{r.lane_of(context), context}, who{std::move(g)}, me{me_here} {}
+};
+
+template <class Stack> class communicator;
+template <class Stack> class message;
+
+template <class Stack, class Errors = errors::throwing> class communicator_view {
+    communicator_state<Stack> const* s_;
+    template <class T> using as = typename Errors::template as<T>;
+
+public:
+    using stack_type = Stack;
+    using errors_type = Errors;
+    using request = basic_request<Stack>;
+    template <class C> using future = basic_future<Stack, C>;
+
+    explicit communicator_view(communicator_state<Stack> const& s) noexcept : s_{&s} {}
+
+    mpt::rank rank() const noexcept { return s_->me; }
+    std::int32_t size() const noexcept { return s_->who.size(); }
+    group const& members() const noexcept { return s_->who; }
+    context_id context() const noexcept { return s_->wire.context(); }
+    /// The same communicator with another error policy.
+    template <class Other> communicator_view<Stack, Other> with() const noexcept {
+        return communicator_view<Stack, Other>{*s_};
+    }
+    communicator_state<Stack> const& native() const noexcept { return *s_; }
+
+    // --- send -------------------------------------------------------------------------------------------------------------
+    /// Sends a value or a contiguous range; returns when the buffer may be reused. MPI-4.1 section 3.2.1.
+    template <class T> as<void> send(T const& data, mpt::rank to, mpt::tag t = 0) const {
+        return Errors::run([&] { send_checked("send", data, to, t, send_mode::standard); });
+    }
+    /// The same; returns when the receiver has begun to receive. Section 3.4.
+    template <class T> as<void> ssend(T const& data, mpt::rank to, mpt::tag t = 0) const {
+        return Errors::run([&] { send_checked("ssend", data, to, t, send_mode::synchronous); });
+    }
+    /// Starts a send from a buffer that outlives the request. Section 3.7.2.
+    template <class T> as<request> isend(T const& data, mpt::rank to, mpt::tag t = 0) const {
+        return Errors::run([&] { return isend_checked("isend", data, to, t, send_mode::standard); });
+    }
+    template <class T> as<request> issend(T const& data, mpt::rank to, mpt::tag t = 0) const {
+        return Errors::run([&] { return isend_checked("issend", data, to, t, send_mode::synchronous); });
+    }
+    /// A temporary would die before the message is sent: move a container in, and get it back from the future.
+    template <growable C>
+        requires(!std::is_lvalue_reference_v<C>)
+    as<future<C>> isend(C&& data, mpt::rank to, mpt::tag t = 0) const {
+        return Errors::run([&] {
+            auto box = std::make_unique<C>(std::move(data));
+            auto r = isend_checked("isend", *box, to, t, send_mode::standard);
+            return future<C>{std::move(box), std::move(r)};
+        });
+    }
+    template <class T>
+        requires(!growable<T> && !std::is_lvalue_reference_v<T> && !std::ranges::borrowed_range<T>)
+    as<request> isend(T&&, mpt::rank, mpt::tag = 0) const = delete; // a temporary would die before the message is sent
+    template <class T>
+        requires(!std::is_lvalue_reference_v<T> && !std::ranges::borrowed_range<T>)
+    as<request> issend(T&&, mpt::rank, mpt::tag = 0) const = delete;
+
+    // --- receive -----------------------------------------------------------------------------------------------------------
+    /// Receives into a value or a writable range of at least the message's size. Section 3.2.4.
+    template <receivable T> as<message_info> recv(T&& into, mpt::rank from = any_source, mpt::tag t = any_tag) const {
+        return Errors::run([&] { return recv_checked("recv", detail::room_of(into), from, t); });
+    }
+    /// Receives one value, or a container as long as the message: one message, size and all.
+    template <class T>
+        requires(growable<T> || (element<T> && !std::ranges::range<T>))
+    as<T> recv(mpt::rank from = any_source, mpt::tag t = any_tag, message_info* info = nullptr) const {
+        return Errors::run([&] {
+            T value{};
+            message_info m;
+            if constexpr (growable<T>) m = recv_container(value, from, t);
+            else m = recv_whole(value, from, t);
+            if (info) *info = m;
+            return value;
+        });
+    }
+    template <receivable T> as<request> irecv(T&& into, mpt::rank from = any_source, mpt::tag t = any_tag) const {
+        return Errors::run([&] { return irecv_checked("irecv", detail::room_of(into), from, t); });
+    }
+    template <growable C> as<future<C>> irecv(mpt::rank from = any_source, mpt::tag t = any_tag) const {
+        return Errors::run([&] {
+            check_from("irecv", from, t);
+            auto box = std::make_unique<C>();
+            if (from == proc_null) return future<C>{std::move(box), request{}};
+            auto* r = s_->wire.start_recv(world(from), t, sink{}, &grow<C>, box.get());
+            return future<C>{std::move(box), request{s_->wire, s_->who, r, 0}};
+        });
+    }
+    /// Both at once, without a deadlock. Section 3.10.
+    template <class T, receivable U> as<message_info> sendrecv(T const& data, mpt::rank to, U&& into, mpt::rank from,
+                                                               mpt::tag out = 0, mpt::tag in = any_tag) const {
+        return Errors::run([&] {
+            check_to("sendrecv", to, out); // before the receive is posted: an argument error leaves everything as it was
+            auto incoming = irecv_checked("sendrecv", detail::room_of(into), from, in);
+            send_checked("sendrecv", data, to, out, send_mode::standard);
+            return incoming.wait();
+        });
+    }
+
+    // --- probe --------------------------------------------------------------------------------------------------------------
+    /// Waits for a message that fits, and leaves it. Section 3.8.1.
+    as<message_info> probe(mpt::rank from = any_source, mpt::tag t = any_tag) const {
+        return Errors::run([&] {
+            check_from("probe", from, t);
+            if (from == proc_null) return message_info{proc_null, any_tag, 0};
+            return detail::seen_by("probe", s_->who, s_->wire.probe(world(from), t), 0);
+        });
+    }
+    as<std::optional<message_info>> iprobe(mpt::rank from = any_source, mpt::tag t = any_tag) const {
+        return Errors::run([&]() -> std::optional<message_info> {
+            check_from("iprobe", from, t);
+            if (from == proc_null) return message_info{proc_null, any_tag, 0};
+            outcome out;
+            if (!s_->wire.iprobe(world(from), t, out)) return std::nullopt;
+            return detail::seen_by("iprobe", s_->who, out, 0);
+        });
+    }
+    /// Waits for a message and takes it: only message::recv gets it, whatever other threads do. Section 3.8.2.
+    as<message<Stack>> mprobe(mpt::rank from = any_source, mpt::tag t = any_tag) const {
+        return Errors::run([&] {
+            check_from("mprobe", from, t);
+            return message<Stack>{*s_, from == proc_null ? nullptr : s_->wire.mprobe(world(from), t)};
+        });
+    }
+    as<std::optional<message<Stack>>> improbe(mpt::rank from = any_source, mpt::tag t = any_tag) const {
+        return Errors::run([&]() -> std::optional<message<Stack>> {
+            check_from("improbe", from, t);
+            if (from == proc_null) return message<Stack>{*s_, nullptr};
+            auto* a = s_->wire.improbe(world(from), t);
+            if (!a) return std::nullopt;
+            return message<Stack>{*s_, a};
+        });
+    }
+
+    // --- collectives ----------------------------------------------------------------------------------------------------------
+    as<void> barrier() const {
+        return Errors::run([&] { coll::barrier(team()); });
+    }
+    /// Combines every rank's value (or range, element by element) in rank order; all get it. op(left, right) -> combined must be
+    /// associative; it need not commute unless commutes_v<Op> says so. Section 6.9.6.
+    template <class T, class Op = std::plus<>>
+        requires(element<T> && !std::ranges::range<T>)
+    as<T> allreduce(T const& mine, Op op = {}) const {
+        return Errors::run([&] {
+            T all = mine;
+            reduce_in_place(std::span{&all, 1}, op);
+            return all;
+        });
+    }
+    /// In place: the range holds this rank's elements before, the combination after. The same length on all ranks.
+    template <element_range R, class Op = std::plus<>> as<void> allreduce(R&& data, Op op = {}) const {
+        return Errors::run([&] { reduce_in_place(std::span{std::ranges::data(data), std::ranges::size(data)}, op); });
+    }
+    /// The root's value (or range) to all. Section 6.4.
+    template <receivable T> as<void> broadcast(T&& data, mpt::rank root = 0) const {
+        return Errors::run([&] {
+            checks::to("broadcast", root, size());
+            coll::broadcast(team(), detail::room_of(data), root);
+        });
+    }
+    /// Every rank's value, in rank order. Section 6.7.
+    template <element T> as<std::vector<T>> allgather(T const& mine) const {
+        return Errors::run([&] { return allgather_of(mine); });
+    }
+
+    // --- new communicators --------------------------------------------------------------------------------------------------------
+    /// The same group, a context of its own. Collective. Section 7.4.2.
+    as<communicator<Stack>> dup() const {
+        return Errors::run([&] {
+            auto context = size() ? s_->run->new_context() : context_id{};
+            coll::broadcast(team(), std::as_writable_bytes(std::span{&context, 1}), 0);
+            return communicator<Stack>{*s_->run, context, s_->who, s_->me};
+        });
+    }
+    /// One communicator for each color, ranks ordered by key, then by rank here. Ranks without a color get none. Collective.
+    as<std::optional<communicator<Stack>>> split(std::optional<int> color, int key = 0) const {
+        return Errors::run([&] { return split_by(color, key); });
+    }
+
+private:
+    coll::team<Stack> team() const { return {s_->wire, s_->who, s_->me}; }
+    mpt::rank world(mpt::rank r) const noexcept { return r == any_source ? any_source : s_->who.world(r); }
+    void check_from(char const* call, mpt::rank from, mpt::tag t) const {
+        if (from != proc_null) checks::from(call, from, size());
+        checks::wanted(call, t);
+    }
+
+    void check_to(char const* call, mpt::rank to, mpt::tag t) const {
+        checks::label(call, t);
+        if (to != proc_null) checks::to(call, to, size());
+    }
+    template <class T> void send_checked(char const* call, T const& data, mpt::rank to, mpt::tag t, send_mode mode) const {
+        check_to(call, to, t);
+        if (to == proc_null) [[unlikely]]
+            return;
+        if (mode == send_mode::standard) s_->wire.send(s_->who.world(to), t, detail::bytes_of(data));
+        else s_->wire.ssend(s_->who.world(to), t, detail::bytes_of(data));
+    }
+    template <class T> request isend_checked(char const* call, T const& data, mpt::rank to, mpt::tag t, send_mode mode) const {
+        check_to(call, to, t);
+        if (to == proc_null) [[unlikely]]
+            return {};
+        auto const bytes = detail::bytes_of(data);
+        return {s_->wire, s_->who, s_->wire.start_send(s_->who.world(to), t, source{bytes}, mode), bytes.size()};
+    }
+    request irecv_checked(char const* call, std::span<std::byte> into, mpt::rank from, mpt::tag t) const {
+        check_from(call, from, t);
+        if (from == proc_null) [[unlikely]]
+            return {};
+        return {s_->wire, s_->who, s_->wire.start_recv(world(from), t, sink{into}), into.size()};
+    }
+    message_info recv_checked(char const* call, std::span<std::byte> into, mpt::rank from, mpt::tag t) const {
+        check_from(call, from, t);
+        if (from == proc_null) [[unlikely]]
+            return {proc_null, any_tag, 0};
+        return detail::seen_by(call, s_->who, s_->wire.recv(world(from), t, into), into.size());
+    }
+    template <class T> message_info recv_whole(T& value, mpt::rank from, mpt::tag t) const {
+        auto const m = recv_checked("recv", detail::room_of(value), from, t);
+        if (m.bytes != sizeof(T) && m.source != proc_null) [[unlikely]]
+            checks::not_whole("recv", m.bytes, sizeof(T));
+        return m;
+    }
+    template <class C> message_info recv_container(C& c, mpt::rank from, mpt::tag t) const {
+        check_from("recv", from, t);
+        if (from == proc_null) return {proc_null, any_tag, 0};
+        auto const out = s_->wire.recv_provided(world(from), t, &grow<C>, &c);
+        auto const m = detail::seen_by("recv", s_->who, out, 0);
+        constexpr auto one = sizeof(std::ranges::range_value_t<C>);
+        if (m.bytes % one != 0) checks::not_whole("recv", m.bytes, one);
+        return m;
+    }
+    /// The engine's question once it knows the size: room, please.
+    template <class C> static status grow(protocol::request& r, std::uint64_t bytes) {
+        auto& c = *static_cast<C*>(r.user);
+        constexpr auto one = sizeof(std::ranges::range_value_t<C>);
+        try {
+            c.resize((bytes + one - 1) / one);
+        } catch (std::bad_alloc const&) { return status::no_memory; } catch (std::length_error const&) {
+            return status::no_memory;
+        }
+        r.into = sink{std::as_writable_bytes(std::span{std::ranges::data(c), std::ranges::size(c)})};
+        return status::ok;
+    }
+
+    template <class T, class Op> void reduce_in_place(std::span<T> data, Op& op) const {
+        auto const combine = [&op](std::span<std::byte const> left, std::span<std::byte const> right,
+                                   std::span<std::byte> into) { detail::combine<T>(left, right, into, op); };
+        coll::allreduce(team(), std::as_writable_bytes(data), sizeof(T), commutes_v<Op, T>, combine);
+    }
+
+    std::optional<communicator<Stack>> split_by(std::optional<int> color, int key) const {
+        struct vote {
+            std::int32_t colored, color, key, rank;
+            std::uint64_t context; // the one that counts is the leader's
+        };
+        vote const mine{color.has_value(), color.value_or(0), key, s_->me, static_cast<std::uint64_t>(s_->run->new_context())};
+        auto votes = allgather_of(mine);
+        if (!color) return std::nullopt;
+        std::erase_if(votes, [&](vote const& v) { return !v.colored || v.color != *color; });
+        std::stable_sort(votes.begin(), votes.end(), [](vote const& a, vote const& b) { return a.key < b.key; });
+        std::vector<std::int32_t> members;
+        mpt::rank me{0};
+        for (auto const& v : votes) {
+            if (v.rank == s_->me) me = mpt::rank{members.size()};
+            members.push_back(s_->who.world(v.rank));
+        }
+        return communicator<Stack>{*s_->run, context_id{votes.front().context}, group::of(std::move(members)), me};
+    }
+    template <class T> std::vector<T> allgather_of(T const& mine) const {
+        auto const n = static_cast<std::size_t>(size());
+        if constexpr (std::is_same_v<T, bool>) { // whose vector is no array
+            auto const all = std::make_unique<bool[]>(n);
+            coll::allgather(team(), std::as_bytes(std::span{&mine, 1}), std::as_writable_bytes(std::span{all.get(), n}));
+            return std::vector<T>(all.get(), all.get() + n);
+        } else {
+            std::vector<T> all(n);
+            coll::allgather(team(), std::as_bytes(std::span{&mine, 1}), std::as_writable_bytes(std::span{all}));
+            return all;
+        }
+    }
+};
+
+/// A message that was found and taken by mprobe: receive it once. Dropping it unreceived discards it.
+template <class Stack> class [[nodiscard]] message {
+    communicator_state<Stack> const* s_;
+    protocol::arrival* a_;
+    message_info info_{proc_null, any_tag, 0};
+
+public:
+    message(communicator_state<Stack> const& s, protocol::arrival* a) : s_{&s}, a_{a} {
+        if (a) info_ = {s.who.find(a->from).value_or(rank{any_source}), a->label, static_cast<std::size_t>(a->size)};
+    }
+    message(message&& o) noexcept : s_{o.s_}, a_{std::exchange(o.a_, nullptr)}, info_{o.info_} {}
+    message& operator=(message&& o) noexcept {
+        std::swap(s_, o.s_), std::swap(a_, o.a_), std::swap(info_, o.info_);
+        return *this;
+    }
+    ~message() {
+        if (!a_) return;
+        try {
+            static_cast<void>(s_->wire.recv(*std::exchange(a_, nullptr), {}));
+        } catch (error const&) { // the job is over
+        }
+    }
+    message_info const& info() const noexcept { return info_; }
+    template <receivable T> message_info recv(T&& into) {
+        auto const room = detail::room_of(into);
+        if (!a_) return info_;
+        return detail::seen_by("recv", s_->who, s_->wire.recv(*std::exchange(a_, nullptr), room), room.size());
+    }
+    template <growable C> C recv() {
+        constexpr auto one = sizeof(std::ranges::range_value_t<C>);
+        if (info_.bytes % one != 0) checks::not_whole("recv", info_.bytes, one);
+        C c;
+        c.resize(info_.bytes / one);
+        recv(c);
+        return c;
+    }
+};
+
+/// Owns its state; the rest is the view's.
+template <class Stack> class communicator : public communicator_view<Stack> {
+    std::unique_ptr<communicator_state<Stack>> own_;
+    explicit communicator(std::unique_ptr<communicator_state<Stack>> s) : communicator_view<Stack>{*s}, own_{std::move(s)} {}
+
+public:
+    communicator(runtime<Stack>& run, context_id context, group who, rank me)
+        : communicator{std::make_unique<communicator_state<Stack>>(run, context, std::move(who), me)} {}
+    communicator(communicator&&) noexcept = default;
+    communicator& operator=(communicator&&) noexcept = default;
+    communicator_view<Stack> view() const noexcept { return *this; }
+};
+
+} // namespace mpt::inline v0

@@ -1,0 +1,187 @@
+/// mpi/request - a non-blocking operation that cannot outlive its buffer.
+///
+///   request     from isend/irecv on a buffer of the caller's. Its destructor waits, so declare it after the buffer. Temporaries
+///               are refused at compile time. When an exception unwinds past it, what can still be withdrawn is (a receive
+///               that no message has met, a send that has not left): nobody waits for a message that may never come.
+///   future<C>   from isend(std::move(container)) and irecv<container>(): owns the container, and wait() gives it back.
+///
+///   wait_all, wait_any, wait_some, test_all, test_any, test_some work on ranges of requests of one environment.
+///   MPI-4.1 section 3.7.
+#pragma once
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <mpt/mpi/checks.hpp>
+#include <mpt/mpi/message.hpp>
+#include <mpt/mpi/sendable.hpp>
+#include <mpt/stack/group.hpp>
+#include <mpt/stack/p2p.hpp>
+
+namespace mpt::inline v0 {
+
+namespace detail {
+/// Turns an engine's outcome into what the caller sees; throws what must be said.
+inline message_info seen_by(char const* call, group const& who, outcome const& out, std::size_t room) {
+    auto const source = who.find(out.source).value_or(rank{any_source});
+    if (out.how == status::truncated) [[unlikely]]
+        checks::too_long(call, out.bytes, room, source, out.label);
+    if (out.how != status::ok && out.how != status::cancelled) [[unlikely]]
+        checks::failed(call, out.how);
+    return {source, out.label, static_cast<std::size_t>(out.bytes), out.how == status::cancelled};
+}
+} // namespace detail
+
+template <class Stack> class [[nodiscard]] basic_request {
+    std::optional<channel<Stack>> wire_;
+    group who_;
+    protocol::request* r_ = nullptr;
+    std::size_t room_ = 0;
+    int exceptions_ = 0; // on their way when this was made
+    message_info done_{proc_null, any_tag, 0};
+
+public:
+    using stack_type = Stack;
+
+    /// A request that is complete: what a transfer with proc_null gives.
+    basic_request() = default;
+    basic_request(channel<Stack> wire, group who, protocol::request* r, std::size_t room)
+        : wire_{wire}, who_{std::move(who)}, r_{r}, room_{room}, exceptions_{std::uncaught_exceptions()} {}
+    basic_request(basic_request&& o) noexcept { *this = std::move(o); }
+    basic_request& operator=(basic_request&& o) noexcept {
+        if (this == &o) return *this;
+        settle();
+        wire_ = o.wire_, who_ = std::move(o.who_), room_ = o.room_, exceptions_ = o.exceptions_, done_ = o.done_;
+        r_ = std::exchange(o.r_, nullptr);
+        return *this;
+    }
+    ~basic_request() { settle(); }
+
+    bool pending() const noexcept { return r_ != nullptr; }
+    /// Waits, and tells of the message. A second call tells the same.
+    message_info wait() {
+        if (!r_) return done_;
+        auto const what = about(); // while r_ is known
+        done_ = detail::seen_by("wait", who_, wire_->finish(*std::exchange(r_, nullptr), what), room_);
+        return done_;
+    }
+    /// One round of progress; true: complete, and wait() will not wait.
+    bool test() { return !r_ || wire_->test(*r_); }
+    /// Asks to withdraw; wait() then says whether it was. MPI-4.1 section 3.8.4.
+    void cancel() {
+        if (r_) wire_->cancel(*r_);
+    }
+
+    /// For the wait and test families.
+    protocol::request* native() const noexcept { return r_; }
+    std::optional<channel<Stack>> const& wire() const noexcept { return wire_; }
+
+private:
+    waiting about() const noexcept {
+        auto const send = r_ && r_->kind == protocol::role::send;
+        return {send ? wait_for::send : wait_for::receive, wire_->context(), r_ ? r_->wanted.source : rank{any_source},
+                r_ ? r_->wanted.label : tag{any_tag}, room_};
+    }
+    void settle() noexcept {
+        if (!r_) return;
+        try {
+            if (std::uncaught_exceptions() > exceptions_) wire_->abandon(*r_, about());
+            else wire_->finish(*r_, about());
+        } catch (error const&) { // the job is over: nobody will touch the buffer any more
+        }
+        r_ = nullptr;
+    }
+};
+
+/// A pending operation that owns its container.
+template <class Stack, class Container> class [[nodiscard]] basic_future {
+    std::unique_ptr<Container> box_; // its address is the engine's
+    basic_request<Stack> request_;
+
+public:
+    basic_future(std::unique_ptr<Container> box, basic_request<Stack> r) : box_{std::move(box)}, request_{std::move(r)} {}
+    basic_future(basic_future&&) noexcept = default;
+    basic_future& operator=(basic_future&& o) noexcept {
+        request_ = std::move(o.request_); // waits for what is under way in the old box, which goes after that
+        box_ = std::move(o.box_);
+        return *this;
+    }
+    bool test() { return request_.test(); }
+    /// The container: as it was sent, or with the message in it.
+    Container wait(message_info* info = nullptr) {
+        auto const m = request_.wait();
+        if (info) *info = m;
+        if (m.bytes % sizeof(std::ranges::range_value_t<Container>) != 0)
+            checks::not_whole("irecv", m.bytes, sizeof(std::ranges::range_value_t<Container>));
+        return std::move(*box_);
+    }
+};
+
+template <class R> inline constexpr bool is_request = false;
+template <class Stack> inline constexpr bool is_request<basic_request<Stack>> = true;
+
+template <class R>
+concept request_range = std::ranges::forward_range<R> && is_request<std::ranges::range_value_t<R>>;
+
+/// Waits for all; what each brought, in order. MPI-4.1 section 3.7.5.
+template <request_range R> std::vector<message_info> wait_all(R&& requests) {
+    std::vector<message_info> all;
+    for (auto& r : requests) all.push_back(r.wait());
+    return all;
+}
+/// True when all are complete (wait() on each then does not wait); progress is made either way.
+template <request_range R> bool test_all(R&& requests) {
+    bool all = true;
+    for (auto& r : requests) all = r.test() && all;
+    return all;
+}
+/// The first one found complete; nothing: none is.
+template <request_range R> std::optional<std::size_t> test_any(R&& requests) {
+    std::size_t i = 0;
+    for (auto& r : requests) {
+        if (r.pending() && r.test()) return i;
+        ++i;
+    }
+    return std::nullopt;
+}
+/// All that are complete now, by position.
+template <request_range R> std::vector<std::size_t> test_some(R&& requests) {
+    std::vector<std::size_t> ready;
+    std::size_t i = 0;
+    for (auto& r : requests) {
+        if (r.pending() && r.test()) ready.push_back(i);
+        ++i;
+    }
+    return ready;
+}
+/// Waits until one is complete; which. Nothing: no request is pending.
+template <request_range R> std::optional<std::size_t> wait_any(R&& requests) {
+    auto first = std::ranges::find_if(requests, [](auto const& r) { return r.pending(); });
+    if (first == std::ranges::end(requests)) return std::nullopt;
+    std::optional<std::size_t> ready;
+    auto& home = first->wire()->on();
+    bool one_lane = true;
+    for (auto& r : requests) one_lane = one_lane && (!r.pending() || &r.wire()->on() == &home);
+    if (!one_lane) { // their completions lie under different locks: ask each in turn
+        while (!(ready = test_any(requests))) home.world().yield();
+        return ready;
+    }
+    home.wait({wait_for::receive}, [&](auto&) {
+        std::size_t i = 0;
+        for (auto& r : requests) {
+            if (r.pending() && r.native()->complete) return ready = i, true;
+            ++i;
+        }
+        return false;
+    });
+    return ready;
+}
+/// Waits until at least one is complete; all that are.
+template <request_range R> std::vector<std::size_t> wait_some(R&& requests) {
+    if (!wait_any(requests)) return {};
+    return test_some(requests);
+}
+
+} // namespace mpt::inline v0

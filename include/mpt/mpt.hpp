@@ -1,0 +1,8 @@
+/// mpt - everything that a C++ program needs: #include <mpt/mpt.hpp>.
+#pragma once
+#include <mpt/core/error.hpp>
+#include <mpt/mpi/communicator.hpp>
+#include <mpt/mpi/environment.hpp>
+#include <mpt/mpi/local_job.hpp>
+#include <mpt/mpi/request.hpp>
+#include <mpt/stack/standard.hpp>

@@ -1,0 +1,29 @@
+/// protocol/arrival - a message that came before its receive: what is kept of it until one claims it.
+///
+///   op         what is kept                                          claimed by
+///   e0(_sync)  the data: 40 bytes in the entry, more in a buffer     copy out
+///   e1(_sync)  the sender's loan; the data stays with the sender     borrow, copy out, give back
+///   rts        the announcement                                      pull, or ask for a push
+#pragma once
+#include <array>
+#include <cstddef>
+
+#include <mpt/protocol/matching.hpp>
+#include <mpt/protocol/wire.hpp>
+
+namespace mpt::inline v0::protocol {
+
+struct arrival : arrival_hook {
+    rank from{}; // world rank
+    op kind = op::none;
+    tag label{};
+    context_id context{};
+    std::uint64_t size = 0;      // of the message
+    request_ref sender{};        // e0_sync, e1_sync, rts
+    std::uint64_t loan = 0;      // e1
+    wire::rts offer{};           // rts
+    std::byte* buffer = nullptr; // e0: the data; its own, or `near`
+    std::array<std::byte, 40> near{};
+};
+
+} // namespace mpt::inline v0::protocol

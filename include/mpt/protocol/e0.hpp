@@ -1,0 +1,46 @@
+/// protocol::e0 - eager, in the frame: data and envelope travel together, in one cache line where they fit one.
+///
+///        sender                                      receiver
+///        ------                                      --------
+///        idle                                        idle
+///          | post   (wire full: waits in idle)         | arrived, a receive is posted --> done
+///          v                                           | arrived, none is posted
+///        sent ---- not synchronous ----> done          v
+///          | ack  <----- e0_sync only -----------    kept  --- claimed by a receive ---> done
+///          v
+///        done
+///
+///   Wire      e0 12 bytes + data; e0_sync 20 bytes + data. Source document 004: up to 16 bytes ride in the header; here 40.
+///   Order     frames of a pair arrive in order, and matching keeps it.
+///   Memory    the sender's buffer is free when send() returns; an unexpected message costs its size at the receiver, which
+///             counts it and asks the sender for rendezvous (throttle) beyond MPT_UNEXPECTED_MAX.
+///   Cost      1 frame, 2 copies (into the cell, out of it).
+///   Limit     size <= the transport's max_frame - 12, and at most Max.
+///   Tests     test/protocol_e0_test.cpp walks every (state, event) pair.
+#pragma once
+#include <mpt/protocol/machine.hpp>
+
+namespace mpt::inline v0::protocol {
+
+/// Max: largest message that goes this way, however large the transport's frames are.
+template <bytes Max = 8_KiB> struct e0 {
+    using kind = mpt::kind::protocol;
+    static constexpr std::string_view name = "e0";
+    static constexpr bytes most = Max;
+
+    enum class state : std::uint8_t { idle, sent, kept, done };
+    enum class event : std::uint8_t { post, post_sync, ack, arrived_expected, arrived_unexpected, claimed };
+    static constexpr edge<state, event> edges[]{
+        {state::idle, event::post, state::done},
+        {state::idle, event::post_sync, state::sent},
+        {state::sent, event::ack, state::done},
+        {state::idle, event::arrived_expected, state::done},
+        {state::idle, event::arrived_unexpected, state::kept},
+        {state::kept, event::claimed, state::done},
+    };
+    static constexpr std::optional<state> next(state s, event e) noexcept { return next_of(edges, s, e); }
+    static constexpr std::string_view range() noexcept { return "what fits one frame of the transport (smp: up to 40 B)"; }
+};
+static_assert(protocol_policy<e0<>>);
+
+} // namespace mpt::inline v0::protocol

@@ -1,0 +1,48 @@
+/// protocol::e1 - eager, through a buffer of the sender's that the receiver reads in place.
+///
+///        sender                                      receiver
+///        ------                                      --------
+///        idle                                        idle
+///          | post: copy into a loan, frame             | arrived, a receive is posted: copy out, give back --> done
+///          |   (no loan free: rendezvous instead)      | arrived, none is posted
+///          v                                           v
+///        sent ---- not synchronous ----> done        kept  (the data stays in the sender's buffer)
+///          | ack  <----- e1_sync only -----------      | claimed by a receive: copy out, give back
+///          v                                           v
+///        done                                        done
+///
+///   Wire      32 bytes; the data lies in the loan.
+///   Order     the frame is committed after the loan is written: its release publishes both.
+///   Memory    MPT_LOANS buffers of MPT_LOAN_BYTES per lane, in the sender's slice. An unexpected message keeps its loan and
+///             costs the receiver an entry only: a flood runs the sender out of loans, and it goes on by rendezvous. It
+///             never blocks a ring (source document 004: "out of buffers = wait, never fail").
+///   Cost      1 frame, 2 copies.
+///   Limit     the transport lends (transport_lending); size <= MPT_EAGER_MAX and one loan.
+///   Tests     test/protocol_e1_test.cpp
+#pragma once
+#include <mpt/protocol/machine.hpp>
+
+namespace mpt::inline v0::protocol {
+
+/// Max: largest message that goes this way, unless MPT_EAGER_MAX says otherwise.
+template <bytes Max = 8_KiB> struct e1 {
+    using kind = mpt::kind::protocol;
+    static constexpr std::string_view name = "e1";
+    static constexpr bytes most = Max;
+
+    enum class state : std::uint8_t { idle, sent, kept, done };
+    enum class event : std::uint8_t { post, post_sync, ack, arrived_expected, arrived_unexpected, claimed };
+    static constexpr edge<state, event> edges[]{
+        {state::idle, event::post, state::done},
+        {state::idle, event::post_sync, state::sent},
+        {state::sent, event::ack, state::done},
+        {state::idle, event::arrived_expected, state::done},
+        {state::idle, event::arrived_unexpected, state::kept},
+        {state::kept, event::claimed, state::done},
+    };
+    static constexpr std::optional<state> next(state s, event e) noexcept { return next_of(edges, s, e); }
+    static constexpr std::string_view range() noexcept { return "above e0, up to MPT_EAGER_MAX, where the transport lends"; }
+};
+static_assert(protocol_policy<e1<>>);
+
+} // namespace mpt::inline v0::protocol

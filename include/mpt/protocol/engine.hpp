@@ -1,0 +1,208 @@
+/// protocol/engine - a lane's engine: starts operations, matches arrivals, drives every state machine. One progress loop.
+///
+///        facade            send(r)   receive(r)   find/take (probe)         test/wait: r.complete
+///                             |          |             |                        ^
+///        engine            start_send  matching <--- sink(frame) <-- poll      complete(r)
+///                             |          |             ^                        ^
+///                             v          v             |                        |
+///        wires             e0 e1 rts   e1 borrow   get / joint / push ---- active lists: pulls, pushes, offers, tasks
+///
+///   States   the machines of protocol/{e0,e1,rndv_get,rndv_put}; a request's `phase` says which list it is on.
+///   Order    sends to one peer start in call order: while one waits for the wire, later ones queue behind it. Control
+///            frames (cts, fin, ack, throttle) may overtake data.
+///   Memory   unexpected data is capped (MPT_UNEXPECTED_MAX): beyond it the sender is asked (throttle) to announce instead of
+///            send, so that payload stays with it; unexpected E1 data stays in the sender's loan anyway.
+///   Cost     an empty progress(): one poll per transport and one test per list.
+///   Limit    entered by one thread at a time (the lane's lock). Calls user code never, but for `provide` and `completed`.
+///   Tests    test/protocol_engine_test.cpp, test/mpi_semantics_test.cpp
+///
+/// Files: engine.hpp declares and holds what is common; engine/send.hpp and engine/receive.hpp hold the two sides.
+#pragma once
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <mpt/core/assert.hpp>
+#include <mpt/core/pool.hpp>
+#include <mpt/protocol/arrival.hpp>
+#include <mpt/protocol/peers.hpp>
+#include <mpt/protocol/request.hpp>
+#include <mpt/transport/route.hpp>
+#include <mpt/wait/doorbell.hpp>
+
+namespace mpt::inline v0::protocol {
+
+/// The numbers a user may change, copied from the configuration table when the lane is made.
+struct engine_limits {
+    std::uint64_t eager_max = 8_KiB;       // largest message that goes by E1 (MPT_EAGER_MAX)
+    std::uint64_t unexpected_max = 16_MiB; // payload kept before senders are throttled (MPT_UNEXPECTED_MAX)
+    std::uint64_t chunk = 32_KiB;          // of the pipelined double copy (MPT_CHUNK)
+    std::uint64_t single_copy_min = 8_KiB; // smallest message read straight from the sender (MPT_SINGLE_COPY_SIZE)
+    std::uint64_t both_ends_min = 16_KiB;  // smallest message that both ends copy
+    bool single_copy = true;               // MPT_SINGLE_COPY
+    bool both_ends = true;                 // MPT_BOTH_ENDS; off where CPUs are scarce
+};
+
+/// Which protocols a stack names. e0 and rndv_put are always there (mpt::stack checks it).
+struct protocol_set {
+    bytes e0_max{}, e1_max{}, joint_from{}, chunk{}; // the policies' parameters
+    bool e1 = false, rndv_get = false;
+};
+
+/// World: the stack's world. Route: transport::route<...>. Use: a protocol_set.
+template <class World, class Route, protocol_set Use> class engine {
+    using wires_type = typename Route::template wires<World>;
+
+public:
+    static constexpr std::uint32_t most_requests = 1u << 24;
+
+    engine(lane_context<World> const& context, engine_limits const& limits, memory_source memory)
+        : limits_{limits}, job_{context.job}, wires_{context}, matching_{memory}, requests_{memory, most_requests},
+          arrivals_{memory}, controls_{memory}, peers_{context.job.size()} {}
+    engine(engine const&) = delete;
+    engine& operator=(engine const&) = delete;
+
+    // --- requests -------------------------------------------------------------------------------------------------------
+    /// A fresh request; nullptr: no memory.
+    request* make() noexcept { return requests_.create(); }
+    /// The request is complete, or was never started.
+    void drop(request& r) noexcept {
+        MPT_ASSERT(cheap, r.at == phase::idle);
+        requests_.destroy(&r);
+    }
+
+    // --- operations (engine/send.hpp, engine/receive.hpp) ---------------------------------------------------------------
+    /// Starts a send whose from, what, peer and mode are set. Completes at once where it can.
+    void send(request& r) noexcept;
+    /// Starts a receive whose into (or provide) and what are set.
+    void receive(request& r) noexcept;
+    /// Receives a message that take() returned. MPI-4.1 section 3.8.2.
+    void receive(request& r, arrival& taken) noexcept;
+    /// The earliest message that fits, or nullptr. find leaves it there; take makes it the caller's.
+    arrival* find(envelope const& wanted) noexcept { return entry_of(matching_.find(wanted)); }
+    arrival* take(envelope const& wanted) noexcept { return entry_of(matching_.take(wanted)); }
+    /// A receive that has not matched is withdrawn and completes as cancelled; anything else goes on.
+    bool cancel(request& r) noexcept;
+    /// Runs r.advance at every progress until it has set r.complete by finish().
+    void start_task(request& r) noexcept {
+        r.kind = role::task;
+        r.at = phase::working;
+        r.complete = false;
+        ++active_;
+        tasks_.push_back(r);
+    }
+    void finish(request& r, status how) noexcept {
+        r.result.how = how;
+        complete(r);
+    }
+
+    // --- the fast paths: everything at hand, nothing in the way, or nothing done -------------------------------------------
+    /// The whole of a small standard send. False: take the long way.
+    inline bool send_now(rank to, context_id context, tag label, void const* data, std::size_t n) noexcept;
+    /// Looks at one peer's wire once. True: the wanted message came and was received into data; anything else that came was
+    /// handled. Only while quiet().
+    inline bool receive_now(rank from, context_id context, tag label, void* data, std::size_t capacity, outcome& out) noexcept;
+    /// No receive is posted and nothing unexpected is kept: the next fitting frame is the match.
+    bool quiet() const noexcept { return matching_.quiet(); }
+
+    // --- progress ---------------------------------------------------------------------------------------------------------
+    /// One round over everything; how many things moved.
+    std::size_t progress() noexcept;
+    /// Every send's data has left this process (or lies where peers may still read it until the job has met).
+    bool drained() noexcept;
+
+    // --- sleeping -----------------------------------------------------------------------------------------------------------
+    std::uint32_t arm() noexcept;
+    void disarm() noexcept;
+    void sleep(World const& world, std::uint32_t armed, nanoseconds longest) noexcept;
+    bool can_sleep() const noexcept { return active_ == 0; }
+
+    matching const& tables() const noexcept { return matching_; }
+    std::uint64_t unexpected_bytes() const noexcept { return unexpected_; }
+    std::uint64_t unexpected_high_water() const noexcept { return unexpected_high_; }
+    wires_type& wires() noexcept { return wires_; }
+
+private:
+    using peer_state = peer;
+    template <class E> static constexpr bool lends = transport_lending<E>;
+    template <class E> static constexpr bool reads = Use.rndv_get && transport_readable<E>;
+    template <class E> static constexpr bool joins = Use.rndv_get && transport_joint<E>;
+
+    template <class E> static constexpr std::size_t max_frame = wires_type::template facts_of<E>().max_frame;
+
+    static arrival* entry_of(arrival_hook* h) noexcept { return static_cast<arrival*>(h); }
+
+    peer_state& at(rank r) noexcept {
+        auto& p = peers_.at(r);
+        if (p.wire == wires_type::none) [[unlikely]]
+            p.wire = wires_.pick(r);
+        return p;
+    }
+    template <class F> decltype(auto) with(peer_state const& p, F&& f) { return wires_.with(p.wire, std::forward<F>(f)); }
+
+    void complete(request& r) noexcept {
+        r.at = phase::idle;
+        r.complete = true;
+        if (r.completed) r.completed(r);
+    }
+    request* find_request(std::uint32_t index, std::uint32_t generation) noexcept { return requests_.at(index, generation); }
+
+    // sending
+    enum class pushed : std::uint8_t { yes, again };
+    pushed start(request& r, peer_state& p) noexcept;
+    template <class E> pushed start_on(E& wire, request& r, peer_state& p) noexcept;
+    template <class E> pushed push_e0(E& wire, request& r) noexcept;
+    template <class E> pushed push_e1(E& wire, request& r, bool& no_loan) noexcept;
+    template <class E> pushed push_rts(E& wire, request& r) noexcept;
+    bool advance_push(request& r) noexcept;
+    template <class E> bool push_chunk(E& wire, request& r) noexcept;
+    bool advance_offer(request& r) noexcept;
+    void withdraw_offer(request& r) noexcept;
+    void on_cts(frame const& f) noexcept;
+    void on_fin(frame const& f) noexcept;
+    void on_ack(frame const& f) noexcept;
+    void on_throttle(frame const& f) noexcept;
+
+    // control frames
+    template <class T> void control(rank to, op what, T const& body) noexcept;
+    bool flush_peer(peer_state& p) noexcept;
+    std::size_t flush_stuck() noexcept;
+
+    // receiving
+    void on_frame(frame const& f) noexcept;
+    void on_message(frame const& f, op what) noexcept;
+    void deliver(request& r, arrival& a) noexcept;
+    bool prepare(request& r, std::uint64_t size) noexcept;
+    void keep(frame const& f, arrival const& a) noexcept;
+    void release(arrival& a) noexcept;
+    void begin_pull(request& r, arrival const& a) noexcept;
+    bool advance_pull(request& r) noexcept;
+    void ask_push(request& r) noexcept;
+    void on_chunk(frame const& f) noexcept;
+    void on_chunk_loan(frame const& f) noexcept;
+    void account(std::int64_t bytes, rank from) noexcept;
+    [[noreturn]] void broken(std::string_view what, rank from) noexcept;
+
+    engine_limits limits_;
+    boot::job& job_;
+    wires_type wires_;
+    matching matching_;
+    pool<request> requests_;
+    pool<arrival> arrivals_;
+    pool<control_frame> controls_;
+    peer_table peers_;
+    list<request> pulls_, pushes_, offers_, tasks_;
+    std::vector<peer_state*> stuck_;      // peers with waiting sends or control frames
+    std::vector<peer_state*> flushing_;   // the same, while they are walked
+    std::vector<peer_state*> throttling_; // peers that we asked to announce
+    std::uint32_t sends_ = 0;
+    std::uint32_t active_ = 0; // requests on an active list: sleeping would stop them
+    std::uint64_t unexpected_ = 0, unexpected_high_ = 0;
+    std::uint64_t outstanding_ = 0; // sends that the wire has, and that wait for a peer: ack, fin, cts, last chunk
+};
+
+} // namespace mpt::inline v0::protocol
+
+#include <mpt/protocol/engine/progress.hpp>
+#include <mpt/protocol/engine/receive.hpp>
+#include <mpt/protocol/engine/send.hpp>

@@ -1,0 +1,96 @@
+/// protocol/engine/progress - one round over everything that may move, and going to sleep when nothing does.
+#pragma once
+#include <mpt/protocol/engine.hpp>
+
+namespace mpt::inline v0::protocol {
+
+namespace detail {
+/// Calls step(item) on each item of a list; the step may take the item off the list.
+template <class List, class Step> std::size_t each_once(List& items, Step&& step) noexcept {
+    std::size_t moved = 0;
+    for (auto it = items.begin(); it != items.end();) {
+        auto& item = *it;
+        ++it;
+        moved += step(item);
+    }
+    return moved;
+}
+} // namespace detail
+
+template <class World, class Route, protocol_set Use> std::size_t engine<World, Route, Use>::progress() noexcept {
+    constexpr std::size_t budget = 32;
+    std::size_t moved = 0;
+    wires_.each([&](auto& wire) noexcept {
+        moved += wire.poll([this](frame const& f) noexcept { on_frame(f); }, budget);
+        wire.flush();
+    });
+    if (!stuck_.empty()) [[unlikely]]
+        moved += flush_stuck();
+    if (!offers_.empty()) moved += detail::each_once(offers_, [this](request& r) { return advance_offer(r); });
+    if (active_ != 0) {
+        moved += detail::each_once(pulls_, [this](request& r) { return advance_pull(r); });
+        moved += detail::each_once(pushes_, [this](request& r) { return advance_push(r); });
+        moved += detail::each_once(tasks_, [this](request& r) {
+            bool const went = r.advance(r);
+            if (!r.complete) return went;
+            tasks_.erase(r);
+            --active_;
+            return true;
+        });
+    }
+    return moved;
+}
+
+/// A completed send may start another one, so the list that is walked is not the list that is added to.
+template <class World, class Route, protocol_set Use> std::size_t engine<World, Route, Use>::flush_stuck() noexcept {
+    std::size_t moved = 0;
+    flushing_.swap(stuck_);
+    for (auto* p : flushing_)
+        if (flush_peer(*p)) ++moved;
+        else stuck_.push_back(p);
+    flushing_.clear();
+    return moved;
+}
+
+template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::drained() noexcept {
+    bool flushed = true;
+    wires_.each([&](auto& wire) noexcept { flushed = wire.flush() && flushed; });
+    return flushed && stuck_.empty() && pulls_.empty() && outstanding_ == 0;
+}
+
+template <class World, class Route, protocol_set Use> std::uint32_t engine<World, Route, Use>::arm() noexcept {
+    std::uint32_t seen = 0;
+    wires_.each([&]<class E>(E& wire) noexcept {
+        if constexpr (transport_belled<E>) seen = wire.bell().arm(job_.header().fences);
+    });
+    return seen;
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::disarm() noexcept {
+    wires_.each([]<class E>(E& wire) noexcept {
+        if constexpr (transport_belled<E>) wire.bell().disarm();
+    });
+}
+
+/// Sleeps outside the lane's lock. A lane with descriptors waits on those and looks at its doorbell every millisecond: the
+/// kernel has no call that waits on a futex and on descriptors.
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::sleep(World const& world, std::uint32_t armed, nanoseconds longest) noexcept {
+    bool belled = false, slept = false;
+    wires_.each([&]<class E>(E&) noexcept { belled = belled || transport_belled<E>; });
+    wires_.each([&]<class E>(E& wire) noexcept {
+        auto const fds = wire.descriptors();
+        if (slept || fds.empty()) return;
+        world.wait_readable(fds, belled ? std::min(longest, nanoseconds{1'000'000}) : longest);
+        slept = true;
+    });
+    wires_.each([&]<class E>(E& wire) noexcept {
+        if constexpr (transport_belled<E>) {
+            if (!slept) wire.bell().sleep(world, armed, longest);
+            slept = true;
+        }
+    });
+    if (!slept) world.sleep_for(longest);
+}
+
+} // namespace mpt::inline v0::protocol

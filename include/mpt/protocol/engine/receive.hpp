@@ -1,0 +1,311 @@
+/// protocol/engine/receive - the receiving side of the engine: frames find their receive, or are kept until one comes.
+///
+///        frame --- e0 e1 rts: a posted receive fits? --- yes --> deliver: copy, borrow, pull, or ask for a push
+///          |                                         `-- no ---> keep: an arrival in the tables
+///          `------ cts fin ack chunk throttle: straight to the request they name
+#pragma once
+#include <string>
+
+#include <mpt/protocol/engine.hpp>
+
+namespace mpt::inline v0::protocol {
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::receive(request& r) noexcept {
+    r.kind = role::receive;
+    r.complete = r.matched = false;
+    r.result = {};
+    if (auto* a = take(r.wanted)) return receive(r, *a);
+    r.at = phase::posted;
+    if (matching_.post(r, r.wanted) != status::ok) finish(r, status::no_memory);
+}
+
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::receive(request& r, arrival& taken) noexcept {
+    r.kind = role::receive;
+    r.complete = false;
+    deliver(r, taken);
+    release(taken);
+}
+
+template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::cancel(request& r) noexcept {
+    if (r.at == phase::posted) {
+        matching_.withdraw(r);
+        finish(r, status::cancelled);
+        return true;
+    }
+    if (r.at != phase::waiting) return false; // MPI-4.1 section 3.8.4: it may then complete normally
+    at(r.peer).waiting.erase(r);
+    finish(r, status::cancelled);
+    return true;
+}
+
+template <class World, class Route, protocol_set Use>
+bool engine<World, Route, Use>::receive_now(rank from, context_id context, tag label, void* data, std::size_t capacity,
+                                            outcome& out) noexcept {
+    auto const wanted = wire::label::of(context, label);
+    bool got = false;
+    auto sink = [&](frame const& f) noexcept {
+        wire::label what;
+        if (f.op != static_cast<std::uint16_t>(op::e0) || f.payload.size() < sizeof what) return on_frame(f);
+        std::memcpy(&what, f.payload.data(), sizeof what);
+        if (what.context_low != wanted.context_low || what.context_high != wanted.context_high ||
+            (what.tag != wanted.tag && label != any_tag))
+            return on_frame(f);
+        auto const n = f.payload.size() - sizeof what;
+        copy_bytes(static_cast<std::byte*>(data), f.payload.data() + sizeof what, std::min(n, capacity));
+        out = {f.from, tag{what.tag}, n, n <= capacity ? status::ok : status::truncated};
+        got = true;
+    };
+    with(at(from), [&](auto& wire) { return wire.poll_from(from, sink); });
+    return got;
+}
+
+// --- frames ---------------------------------------------------------------------------------------------------------------
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_frame(frame const& f) noexcept {
+    switch (auto const what = static_cast<op>(f.op)) {
+    case op::e0:
+    case op::e0_sync:
+    case op::e1:
+    case op::e1_sync:
+    case op::rts: return on_message(f, what);
+    case op::cts: return on_cts(f);
+    case op::chunk: return on_chunk(f);
+    case op::chunk_loan: return on_chunk_loan(f);
+    case op::fin: return on_fin(f);
+    case op::ack: return on_ack(f);
+    case op::throttle: return on_throttle(f);
+    case op::none: break;
+    }
+    broken("a frame of no known kind", f.from);
+}
+
+/// Reads the envelope of a message; false: too short for its kind.
+inline bool parse_message(frame const& f, op what, arrival& a, std::span<std::byte const>& data) noexcept {
+    auto const label = wire::read<wire::label>(f.payload);
+    if (!label || label->tag < 0) return false;
+    a.from = f.from;
+    a.kind = what;
+    a.label = tag{label->tag};
+    a.context = label->context();
+    if (what == op::e0) {
+        data = f.payload.subspan(sizeof(wire::e0));
+        a.size = data.size();
+    } else if (what == op::e0_sync) {
+        auto const h = wire::read<wire::e0_sync>(f.payload);
+        if (!h) return false;
+        a.sender = {h->index, h->generation};
+        data = f.payload.subspan(sizeof(wire::e0_sync));
+        a.size = data.size();
+    } else if (what == op::rts) {
+        auto const h = wire::read<wire::rts>(f.payload);
+        if (!h) return false;
+        a.offer = *h;
+        a.sender = {h->index, h->generation};
+        a.size = h->size;
+    } else {
+        auto const h = wire::read<wire::e1>(f.payload);
+        if (!h) return false;
+        a.sender = {h->index, h->generation};
+        a.loan = h->loan;
+        a.size = h->size;
+    }
+    return true;
+}
+
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::on_message(frame const& f, op what) noexcept {
+    arrival a;
+    std::span<std::byte const> data;
+    if (!parse_message(f, what, a, data))
+        return broken("a message that is shorter than its header, or has no valid tag", f.from);
+    a.buffer = const_cast<std::byte*>(data.data()); // read only: the frame's own bytes, until keep() makes a copy
+    envelope const arrived{a.context, a.from, a.label};
+    if (auto* hook = matching_.match(arrived)) return deliver(static_cast<request&>(*hook), a);
+    keep(f, a);
+}
+
+/// The size is known: finds room for it, and says in the result what is received. False: it cannot be received.
+template <class World, class Route, protocol_set Use>
+bool engine<World, Route, Use>::prepare(request& r, std::uint64_t size) noexcept {
+    if (r.provide) {
+        if (auto const s = r.provide(r, size); s != status::ok) return r.result.how = s, false;
+    }
+    r.total = std::min<std::uint64_t>(size, r.into.size());
+    r.moved = 0;
+    r.result.bytes = size;
+    r.result.how = size > r.total ? status::truncated : status::ok;
+    return true;
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::deliver(request& r, arrival& a) noexcept {
+    r.matched = true;
+    r.peer = a.from;
+    r.other = a.sender;
+    r.result = {a.from, a.label, a.size, status::ok};
+    bool const room = prepare(r, a.size);
+    if (!room) r.total = 0;
+    switch (a.kind) {
+    case op::rts: return begin_pull(r, a);
+    case op::e1:
+    case op::e1_sync:
+        with(at(a.from), [&]<class E>(E& wire) {
+            if constexpr (lends<E>) {
+                auto const data = wire.borrow(a.from, a.loan, a.size);
+                if (data.size() != a.size) broken("a loan that is not in the sender's slice", a.from);
+                r.into.write(0, data.first(r.total));
+                wire.give_back(a.from, a.loan);
+            } else broken("a loan on a transport that does not lend", a.from);
+        });
+        break;
+    default: r.into.write(0, {a.buffer, static_cast<std::size_t>(r.total)}); break;
+    }
+    if (a.kind == op::e0_sync || a.kind == op::e1_sync)
+        control(a.from, op::ack, wire::ack{a.sender.index, a.sender.generation});
+    complete(r);
+}
+
+/// Nobody waits for it: remember it.
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::keep(frame const&, arrival const& came) noexcept {
+    auto* a = arrivals_.create();
+    bool const eager = came.kind == op::e0 || came.kind == op::e0_sync;
+    std::byte* copy = nullptr;
+    if (a && eager && came.size > a->near.size()) copy = static_cast<std::byte*>(::operator new(came.size, std::nothrow));
+    if (!a || (eager && came.size > a->near.size() && !copy))
+        return job_.abort(1, "mpt: out of memory for unexpected messages");
+    *a = came;
+    if (eager) {
+        a->buffer = copy ? copy : a->near.data();
+        copy_bytes(a->buffer, came.buffer, came.size);
+    }
+    if (matching_.store(*a, {a->context, a->from, a->label}) != status::ok)
+        return job_.abort(1, "mpt: out of memory for unexpected messages");
+    if (eager) account(static_cast<std::int64_t>(sizeof(arrival) + came.size), a->from);
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::release(arrival& a) noexcept {
+    if (a.kind == op::e0 || a.kind == op::e0_sync) {
+        if (a.buffer != a.near.data()) ::operator delete(a.buffer);
+        account(-static_cast<std::int64_t>(sizeof(arrival) + a.size), a.from);
+    }
+    arrivals_.destroy(&a);
+}
+
+/// Counts what is kept, and tells senders when it is too much, and when it is so no more.
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::account(std::int64_t bytes, rank from) noexcept {
+    unexpected_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(unexpected_) + bytes);
+    unexpected_high_ = std::max(unexpected_high_, unexpected_);
+    if (bytes > 0 && unexpected_ > limits_.unexpected_max) {
+        auto& p = at(from);
+        if (p.throttling) return;
+        p.throttling = true;
+        throttling_.push_back(&p);
+        control(from, op::throttle, wire::throttle{1});
+    } else if (bytes < 0 && unexpected_ <= limits_.unexpected_max / 2 && !throttling_.empty()) {
+        for (auto* p : throttling_) {
+            p->throttling = false;
+            control(p->who, op::throttle, wire::throttle{0});
+        }
+        throttling_.clear();
+    }
+}
+
+// --- rendezvous, the receiver's side ----------------------------------------------------------------------------------------
+
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::begin_pull(request& r, arrival const& a) noexcept {
+    if (r.total == 0) {
+        control(a.from, op::fin, wire::fin{r.other.index, r.other.generation});
+        return complete(r);
+    }
+    bool const pull = with(at(a.from), [&]<class E>(E& wire) {
+        if constexpr (reads<E>) {
+            if (!a.offer.readable || !r.into.is_contiguous() || !limits_.single_copy) return false;
+            r.where = {a.offer.address, a.offer.size, a.offer.in_slice, 0};
+            r.ticket = 0;
+            if constexpr (joins<E>) {
+                r.ticket = a.offer.ticket;
+                if (r.ticket) wire.accept(a.from, r.ticket, {r.into.data(), static_cast<std::size_t>(r.total)});
+            }
+            return true;
+        } else return false;
+    });
+    if (!pull) return ask_push(r);
+    r.at = phase::pulling;
+    ++active_;
+    pulls_.push_back(r);
+    advance_pull(r);
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::ask_push(request& r) noexcept {
+    r.at = phase::filling;
+    r.moved = 0;
+    control(r.peer, op::cts,
+            wire::cts{r.other.index, r.other.generation, requests_.index_of(&r), requests_.generation_of(&r), r.total});
+}
+
+/// One step of a pull: one piece. True: something moved.
+template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::advance_pull(request& r) noexcept {
+    constexpr std::uint64_t piece = 1_MiB;
+    auto state = joint_state::waiting;
+    bool fin = false;
+    with(at(r.peer), [&]<class E>(E& wire) {
+        if constexpr (joins<E>)
+            if (r.ticket) return void(state = wire.advance_accept(r.peer, r.ticket));
+        if constexpr (reads<E>) {
+            auto const n = std::min(piece, r.total - r.moved);
+            auto* into = r.into.data() + r.moved;
+            auto const got = wire.get(r.peer, {into, static_cast<std::size_t>(n)}, r.where, r.moved);
+            if (got == status::refused) return void(state = joint_state::refused);
+            if (got != status::ok) r.result.how = got, r.moved = r.total;
+            else r.moved += n;
+            state = r.moved == r.total ? joint_state::done : joint_state::copying;
+            fin = true;
+        }
+    });
+    if (state == joint_state::waiting) return false;
+    if (state == joint_state::copying) return true;
+    pulls_.erase(r);
+    --active_;
+    if (state == joint_state::refused) return ask_push(r), true;
+    if (fin) control(r.peer, op::fin, wire::fin{r.other.index, r.other.generation});
+    complete(r);
+    return true;
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_chunk(frame const& f) noexcept {
+    auto const h = wire::read<wire::chunk>(f.payload);
+    auto* r = h ? find_request(h->index, h->generation) : nullptr;
+    auto const n = f.payload.size() - sizeof(wire::chunk);
+    if (!r || r->at != phase::filling || r->peer != f.from || h->offset > r->total || n > r->total - h->offset)
+        return broken("a chunk for no receive", f.from);
+    r->into.write(h->offset, f.payload.subspan(sizeof(wire::chunk)));
+    if ((r->moved += n) >= r->total) complete(*r);
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_chunk_loan(frame const& f) noexcept {
+    auto const h = wire::read<wire::chunk_loan>(f.payload);
+    auto* r = h ? find_request(h->index, h->generation) : nullptr;
+    if (!r || r->at != phase::filling || r->peer != f.from || h->offset > r->total || h->size > r->total - h->offset)
+        return broken("a chunk for no receive", f.from);
+    with(at(f.from), [&]<class E>(E& wire) {
+        if constexpr (lends<E>) {
+            auto const data = wire.borrow(f.from, h->loan, h->size);
+            if (data.size() != h->size) broken("a loan that is not in the sender's slice", f.from);
+            r->into.write(h->offset, data);
+            wire.give_back(f.from, h->loan);
+        } else broken("a loan on a transport that does not lend", f.from);
+    });
+    if ((r->moved += h->size) >= r->total) complete(*r);
+}
+
+/// A peer broke the protocol: there is no sound way on.
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::broken(std::string_view what, rank from) noexcept {
+    job_.abort(1,
+               "rank " + std::to_string(from.value) + " sent " + std::string{what} + ": the protocol is broken, or memory is");
+}
+
+} // namespace mpt::inline v0::protocol

@@ -1,0 +1,291 @@
+/// protocol/engine/send - the sending side of the engine: which protocol a message takes, and its way to the wire.
+///
+///        send(r) --- peer has sends waiting ------------------------------------------> queue behind them
+///           |
+///           +-- fits a frame, not throttled ----> e0 ----- wire full ------------------> queue
+///           +-- fits a loan, not throttled -----> e1 ----- no loan: rts, wire full ----> queue
+///           +-- else ---------------------------> rts --- joined: help / cts: push / fin: done
+#pragma once
+#include <mpt/protocol/e0.hpp>
+#include <mpt/protocol/engine.hpp>
+
+namespace mpt::inline v0::protocol {
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::send(request& r) noexcept {
+    r.kind = role::send;
+    r.complete = false;
+    r.result = {r.peer, r.wanted.label, r.from.size(), status::ok};
+    auto& p = at(r.peer);
+    if (p.waiting.empty() && start(r, p) == pushed::yes) return;
+    r.at = phase::waiting;
+    p.waiting.push_back(r);
+    p.clear = false;
+    if (!p.stuck) p.stuck = true, stuck_.push_back(&p);
+}
+
+template <class World, class Route, protocol_set Use> auto engine<World, Route, Use>::start(request& r, peer_state& p) noexcept
+    -> pushed {
+    return with(p, [&](auto& wire) { return start_on(wire, r, p); });
+}
+
+template <class World, class Route, protocol_set Use> template <class E>
+auto engine<World, Route, Use>::start_on(E& wire, request& r, peer_state& p) noexcept -> pushed {
+    auto const n = r.from.size();
+    auto const head = r.mode == send_mode::synchronous ? sizeof(wire::e0_sync) : sizeof(wire::e0);
+    if (!p.throttled) {
+        if (n <= Use.e0_max && n + head <= max_frame<E>) return push_e0(wire, r);
+        if constexpr (Use.e1 && lends<E>) {
+            if (n <= limits_.eager_max && n <= wire.max_loan()) {
+                bool no_loan = false;
+                auto const done = push_e1(wire, r, no_loan);
+                if (!no_loan) return done;
+            }
+        }
+    }
+    return push_rts(wire, r);
+}
+
+template <class World, class Route, protocol_set Use> template <class E>
+auto engine<World, Route, Use>::push_e0(E& wire, request& r) noexcept -> pushed {
+    bool const sync = r.mode == send_mode::synchronous;
+    auto const head = sync ? sizeof(wire::e0_sync) : sizeof(wire::e0);
+    auto cell = wire.reserve(r.peer, head + r.from.size());
+    if (!cell) return pushed::again;
+    auto const room = cell.payload();
+    auto const what = wire::label::of(r.wanted.context, r.wanted.label);
+    if (sync) wire::write(room, wire::e0_sync{what, requests_.index_of(&r), requests_.generation_of(&r)});
+    else wire::write(room, wire::e0{what});
+    r.from.read(0, room.subspan(head));
+    wire.commit(std::move(cell), static_cast<std::uint16_t>(sync ? op::e0_sync : op::e0));
+    if (sync) r.at = phase::acking, ++outstanding_;
+    else complete(r);
+    return pushed::yes;
+}
+
+template <class World, class Route, protocol_set Use> template <class E>
+auto engine<World, Route, Use>::push_e1(E& wire, request& r, bool& no_loan) noexcept -> pushed {
+    bool const sync = r.mode == send_mode::synchronous;
+    auto loan = wire.lend(r.peer, r.from.size());
+    if (!loan) return no_loan = true, pushed::again;
+    auto cell = wire.reserve(r.peer, sizeof(wire::e1));
+    if (!cell) return wire.revoke(std::move(loan)), pushed::again;
+    r.from.read(0, loan.memory());
+    wire::write(cell.payload(),
+                wire::e1{wire::label::of(r.wanted.context, r.wanted.label), static_cast<std::uint32_t>(r.from.size()),
+                         loan.ref(), requests_.index_of(&r), requests_.generation_of(&r)});
+    wire.commit(std::move(cell), static_cast<std::uint16_t>(sync ? op::e1_sync : op::e1));
+    if (sync) r.at = phase::acking, ++outstanding_;
+    else complete(r);
+    return pushed::yes;
+}
+
+template <class World, class Route, protocol_set Use> template <class E>
+auto engine<World, Route, Use>::push_rts(E& wire, request& r) noexcept -> pushed {
+    auto cell = wire.reserve(r.peer, sizeof(wire::rts));
+    if (!cell) return pushed::again;
+    wire::rts head{wire::label::of(r.wanted.context, r.wanted.label),
+                   0,
+                   r.from.size(),
+                   0,
+                   requests_.index_of(&r),
+                   requests_.generation_of(&r),
+                   0,
+                   0};
+    r.ticket = 0;
+    if constexpr (reads<E>) {
+        if (limits_.single_copy && r.from.size() >= limits_.single_copy_min && r.from.is_contiguous()) {
+            std::span const memory{r.from.data(), r.from.size()};
+            auto const where = wire.expose(memory);
+            head.address = where.address, head.in_slice = where.in_slice, head.readable = 1;
+            if constexpr (joins<E>)
+                if (limits_.both_ends && memory.size() >= limits_.both_ends_min)
+                    head.ticket = r.ticket = wire.offer(r.peer, memory);
+        }
+    }
+    wire::write(cell.payload(), head);
+    wire.commit(std::move(cell), static_cast<std::uint16_t>(op::rts));
+    r.at = phase::offered;
+    ++outstanding_;
+    r.moved = 0;
+    if (r.ticket) offers_.push_back(r);
+    return pushed::yes;
+}
+
+template <class World, class Route, protocol_set Use>
+bool engine<World, Route, Use>::send_now(rank to, context_id context, tag label, void const* data, std::size_t n) noexcept {
+    auto& p = at(to);
+    if (!p.clear) [[unlikely]]
+        return false;
+    if (++sends_ % 64 == 0) [[unlikely]]
+        progress(); // a sender that never receives must still hear "throttle"
+    return with(p, [&]<class E>(E& wire) {
+        constexpr auto room = std::min<std::size_t>(max_frame<E> - sizeof(wire::e0), Use.e0_max);
+        if (n > room) return false;
+        auto cell = wire.reserve(to, sizeof(wire::e0) + n);
+        if (!cell) return false;
+        auto* const at = cell.payload().data();
+        auto const head = wire::label::of(context, label);
+        std::memcpy(at, &head, sizeof head);
+        copy_bytes(at + sizeof head, static_cast<std::byte const*>(data), n);
+        wire.commit(std::move(cell), static_cast<std::uint16_t>(op::e0));
+        return true;
+    });
+}
+
+// --- what comes back ----------------------------------------------------------------------------------------------------
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_ack(frame const& f) noexcept {
+    auto const h = wire::read<wire::ack>(f.payload);
+    auto* r = h ? find_request(h->index, h->generation) : nullptr;
+    if (!r || r->at != phase::acking || r->peer != f.from) return broken("an ack for no send", f.from);
+    --outstanding_;
+    complete(*r);
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_fin(frame const& f) noexcept {
+    auto const h = wire::read<wire::fin>(f.payload);
+    auto* r = h ? find_request(h->index, h->generation) : nullptr;
+    if (!r || r->at != phase::offered || r->peer != f.from) return broken("a fin for no rendezvous", f.from);
+    withdraw_offer(*r);
+    --outstanding_;
+    complete(*r);
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_cts(frame const& f) noexcept {
+    auto const h = wire::read<wire::cts>(f.payload);
+    auto* r = h ? find_request(h->index, h->generation) : nullptr;
+    if (!r || r->at != phase::offered || r->peer != f.from || h->size > r->from.size())
+        return broken("a cts for no rendezvous", f.from);
+    withdraw_offer(*r);
+    r->other = {h->to_index, h->to_generation};
+    r->total = h->size;
+    r->moved = 0;
+    r->at = phase::pushing;
+    ++active_;
+    pushes_.push_back(*r);
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_throttle(frame const& f) noexcept {
+    auto const h = wire::read<wire::throttle>(f.payload);
+    if (!h) return broken("a short throttle", f.from);
+    auto& p = at(f.from);
+    p.throttled = h->on != 0;
+    p.clear = !p.throttled && p.waiting.empty();
+}
+
+/// Takes a ticket back that nobody will use any more.
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::withdraw_offer(request& r) noexcept {
+    if (!r.ticket) return;
+    with(at(r.peer), [&]<class E>(E& wire) {
+        if constexpr (joins<E>) wire.withdraw(r.ticket);
+    });
+    r.ticket = 0;
+    offers_.erase(r);
+}
+
+/// The sender's share of a joint copy. True: something moved.
+template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::advance_offer(request& r) noexcept {
+    return with(at(r.peer), [&]<class E>(E& wire) {
+        if constexpr (joins<E>) {
+            switch (wire.advance_offer(r.ticket)) {
+            case joint_state::waiting: return false;
+            case joint_state::copying: return true;
+            case joint_state::done:
+                withdraw_offer(r);
+                --outstanding_;
+                complete(r);
+                return true;
+            case joint_state::refused: withdraw_offer(r); return true; // the receiver's cts is on its way
+            }
+        }
+        return false;
+    });
+}
+
+template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::advance_push(request& r) noexcept {
+    bool moved = false;
+    for (int budget = 8; budget > 0 && r.moved < r.total; --budget) {
+        if (!with(at(r.peer), [&](auto& wire) { return push_chunk(wire, r); })) break;
+        moved = true;
+    }
+    if (r.moved < r.total) return moved;
+    pushes_.erase(r);
+    --active_;
+    --outstanding_;
+    complete(r);
+    return true;
+}
+
+template <class World, class Route, protocol_set Use> template <class E>
+bool engine<World, Route, Use>::push_chunk(E& wire, request& r) noexcept {
+    auto const left = r.total - r.moved;
+    if constexpr (lends<E>) {
+        auto const n = std::min<std::uint64_t>({left, limits_.chunk, wire.max_loan()});
+        auto loan = wire.lend(r.peer, n);
+        if (!loan) return false;
+        auto cell = wire.reserve(r.peer, sizeof(wire::chunk_loan));
+        if (!cell) return wire.revoke(std::move(loan)), false;
+        r.from.read(r.moved, loan.memory());
+        wire::write(cell.payload(), wire::chunk_loan{r.other.index, r.other.generation, r.moved, loan.ref(), n});
+        wire.commit(std::move(cell), static_cast<std::uint16_t>(op::chunk_loan));
+        r.moved += n;
+    } else {
+        auto const n = std::min<std::uint64_t>(left, max_frame<E> - sizeof(wire::chunk));
+        auto cell = wire.reserve(r.peer, sizeof(wire::chunk) + n);
+        if (!cell) return false;
+        wire::write(cell.payload(), wire::chunk{r.other.index, r.other.generation, r.moved});
+        r.from.read(r.moved, cell.payload().subspan(sizeof(wire::chunk)));
+        wire.commit(std::move(cell), static_cast<std::uint16_t>(op::chunk));
+        r.moved += n;
+    }
+    return true;
+}
+
+// --- control frames -----------------------------------------------------------------------------------------------------
+
+template <class World, class Route, protocol_set Use> template <class T>
+void engine<World, Route, Use>::control(rank to, op what, T const& body) noexcept {
+    auto& p = at(to);
+    bool const sent = p.controls.empty() && with(p, [&](auto& wire) {
+                          auto cell = wire.reserve(to, sizeof body);
+                          if (!cell) return false;
+                          wire::write(cell.payload(), body);
+                          wire.commit(std::move(cell), static_cast<std::uint16_t>(what));
+                          return true;
+                      });
+    if (sent) return;
+    auto* c = controls_.create();
+    if (!c) return job_.abort(1, "mpt: out of memory for control frames");
+    c->what = what;
+    c->size = sizeof body;
+    std::memcpy(c->body.data(), &body, sizeof body);
+    p.controls.push_back(*c);
+    if (!p.stuck) p.stuck = true, stuck_.push_back(&p);
+}
+
+/// Gives the wire what it would not take before. True: nothing waits for this peer any more.
+template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::flush_peer(peer_state& p) noexcept {
+    while (!p.controls.empty()) {
+        auto& c = p.controls.front();
+        bool const sent = with(p, [&](auto& wire) {
+            auto cell = wire.reserve(p.who, c.size);
+            if (!cell) return false;
+            std::memcpy(cell.payload().data(), c.body.data(), c.size);
+            wire.commit(std::move(cell), static_cast<std::uint16_t>(c.what));
+            return true;
+        });
+        if (!sent) return false;
+        p.controls.erase(c);
+        controls_.destroy(&c);
+    }
+    while (!p.waiting.empty()) {
+        auto& r = p.waiting.front();
+        p.waiting.erase(r);
+        if (start(r, p) == pushed::again) return p.waiting.push_front(r), false;
+    }
+    p.clear = !p.throttled;
+    p.stuck = false;
+    return true;
+}
+
+} // namespace mpt::inline v0::protocol

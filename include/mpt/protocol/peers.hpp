@@ -1,0 +1,55 @@
+/// protocol/peers - what a lane keeps of each rank it has to do with: one line, made at first contact.
+///
+///   The table is sparse: a directory of pages of 64 peers, each page made when one of its peers is first named. A job of
+///   100,000 ranks costs a rank that speaks to ten neighbours 12 KB of directory and a few pages of 4 KB.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <mpt/core/list.hpp>
+#include <mpt/protocol/request.hpp>
+
+namespace mpt::inline v0::protocol {
+
+/// A control frame that the wire would not take yet.
+struct control_frame : list_node {
+    op what = op::none;
+    std::uint32_t size = 0;
+    std::array<std::byte, 48> body{};
+};
+
+struct alignas(cache_line) peer {
+    std::uint8_t wire = 0xff; // number in the route; 0xff: not asked yet
+    bool clear = true;        // nothing stands in the way of send_now: nothing waits, not throttled
+    bool throttled = false;   // the peer asked us to announce instead of send
+    bool throttling = false;  // we asked the peer
+    bool stuck = false;       // on the engine's list of peers with something waiting
+    rank who{};
+    list<request> waiting; // sends that the wire refused, in call order
+    list<control_frame> controls;
+};
+
+class peer_table {
+    static constexpr std::size_t page_peers = 64;
+    std::vector<std::unique_ptr<peer[]>> pages_;
+
+public:
+    explicit peer_table(std::int32_t ranks) : pages_((static_cast<std::size_t>(ranks) + page_peers - 1) / page_peers) {}
+
+    peer& at(rank r) noexcept {
+        auto const i = static_cast<std::size_t>(r.value);
+        auto& page = pages_[i / page_peers];
+        if (!page) [[unlikely]]
+            make(page, i / page_peers);
+        return page[i % page_peers];
+    }
+
+private:
+    static void make(std::unique_ptr<peer[]>& page, std::size_t number) {
+        page = std::make_unique<peer[]>(page_peers);
+        for (std::size_t i = 0; i < page_peers; ++i) page[i].who = rank{number * page_peers + i};
+    }
+};
+
+} // namespace mpt::inline v0::protocol

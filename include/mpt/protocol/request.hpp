@@ -1,0 +1,73 @@
+/// protocol/request - one operation under way: what was asked for, how far it is, and how it ended.
+///
+///   A request lives in its lane's pool and is named over the wire by (index, generation). It carries the hooks that what
+///   comes later hangs itself on: status (source, tag, bytes, truncation, cancel), restart (persistent operations keep
+///   their arguments), a progress function (collective schedules, agents) and a completion function.
+///
+///   States   `phase` is the engine's view (which list it is on); `state` the protocol machine's, as a number.
+///   Writers  only its own lane, under the lane's lock.
+///   Tests    test/protocol_request_test.cpp
+#pragma once
+#include <cstdint>
+
+#include <mpt/core/cursor.hpp>
+#include <mpt/core/list.hpp>
+#include <mpt/protocol/matching.hpp>
+#include <mpt/protocol/wire.hpp>
+#include <mpt/transport/transport.hpp>
+
+namespace mpt::inline v0::protocol {
+
+/// How a receive or a probe ended. MPI-4.1 section 3.2.5.
+struct outcome {
+    rank source{any_source}; // world rank; facades translate it to a rank of their group
+    tag label{any_tag};
+    std::uint64_t bytes = 0; // of the message; where it was truncated, of what was asked for by the sender
+    status how = status::ok;
+};
+
+enum class role : std::uint8_t { none, send, receive, task };
+enum class send_mode : std::uint8_t { standard, synchronous };
+
+/// Where a request stands in the engine.
+enum class phase : std::uint8_t {
+    idle,    // made, not started; or completed
+    waiting, // a send that the wire has not taken yet: on its peer's list
+    acking,  // sent eagerly, waits for the receiver's ack (synchronous)
+    posted,  // a receive in the matching tables
+    offered, // RTS sent
+    pulling, // receiver of a rendezvous that reads; on the active list
+    pushing, // sender of a rendezvous that pushes; on the active list
+    filling, // receiver of a rendezvous that is pushed to
+    working, // a task: its progress function is on the active list
+};
+
+/// The bases are its places: on a list of the engine, and in the matching tables while `at` is phase::posted.
+struct request : list_node, posted_hook {
+    // What was asked for; kept for a restart.
+    source from{};
+    sink into{};
+    envelope wanted{}; // send: context, own tag; receive: what is wanted, in world ranks
+    rank peer{};       // world rank of the other side, once known
+    role kind = role::none;
+    send_mode mode = send_mode::standard;
+
+    // How far it is.
+    phase at = phase::idle;
+    bool complete = false;
+    bool matched = false;     // a receive that can no longer be cancelled
+    std::uint32_t ticket = 0; // joint copy
+    request_ref other{};      // the peer's request
+    std::uint64_t total = 0, moved = 0;
+    remote_memory where{}; // receiver: the sender's buffer
+
+    outcome result{};
+
+    // What later operations hang on.
+    bool (*advance)(request&) noexcept = nullptr;               // task: one step; true when it moved
+    void (*completed)(request&) noexcept = nullptr;             // called once, by the engine, under the lane's lock
+    status (*provide)(request&, std::uint64_t bytes) = nullptr; // receive of unknown size: sets `into` when the size is known
+    void* user = nullptr;
+};
+
+} // namespace mpt::inline v0::protocol

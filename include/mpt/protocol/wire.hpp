@@ -1,0 +1,115 @@
+/// protocol/wire - what the protocols say to each other: one struct per frame, every size pinned.
+///
+///   op            carries                              from -> to            machine
+///   e0            context, label, data                 sender -> receiver    protocol/e0
+///   e0_sync       + sender's request                   sender -> receiver    protocol/e0
+///   e1            context, label, size, loan           sender -> receiver    protocol/e1
+///   e1_sync       + sender's request                   sender -> receiver    protocol/e1
+///   rts           context, label, size, where          sender -> receiver    protocol/rndv_get, rndv_put
+///   cts           both requests, bytes wanted          receiver -> sender    protocol/rndv_put
+///   chunk         receiver's request, offset, data     sender -> receiver    protocol/rndv_put
+///   chunk_loan    receiver's request, offset, loan     sender -> receiver    protocol/rndv_put
+///   fin           sender's request                     receiver -> sender    protocol/rndv_get
+///   ack           sender's request                     receiver -> sender    e0_sync, e1_sync
+///   throttle      on or off                            receiver -> sender    flow control, protocol/engine
+///
+///   Every header fits 48 bytes, the least that a transport's frame may hold. Requests travel as pool indices with a
+///   generation, and are checked on arrival: a frame never makes us follow a pointer that came from outside.
+#pragma once
+#include <cstring>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+#include <mpt/core/types.hpp>
+
+namespace mpt::inline v0::protocol {
+
+enum class op : std::uint16_t { none, e0, e0_sync, e1, e1_sync, rts, cts, chunk, chunk_loan, fin, ack, throttle };
+inline constexpr std::uint16_t op_count = 12;
+
+/// A request of a peer (or of ours, come back): an index into its owner's pool and the generation it was made in.
+struct request_ref {
+    std::uint32_t index = ~0u;
+    std::uint32_t generation = 0;
+};
+
+namespace wire {
+
+/// What a message is matched by, in 12 bytes: it shares a cache line with up to 40 bytes of data.
+struct label {
+    std::uint32_t context_low, context_high;
+    std::int32_t tag;
+
+    static label of(context_id c, mpt::tag t) noexcept {
+        auto const v = static_cast<std::uint64_t>(c);
+        return {static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(v >> 32), t};
+    }
+    context_id context() const noexcept { return context_id{std::uint64_t{context_high} << 32 | context_low}; }
+};
+static_assert(sizeof(label) == 12 && alignof(label) == 4);
+
+struct e0 {
+    label what;
+};
+struct e0_sync {
+    label what;
+    std::uint32_t index, generation; // the sender's request
+};
+struct e1 {
+    label what;
+    std::uint32_t size;
+    std::uint64_t loan;
+    std::uint32_t index, generation; // the sender's request, for e1_sync
+};
+struct rts {
+    label what;
+    std::uint32_t ticket;  // joint copy: a ticket of the sender's, 0: none
+    std::uint64_t size;    // of the message
+    std::uint64_t address; // remote_memory, where the transport reads; else 0
+    std::uint32_t index, generation;
+    std::uint32_t in_slice;
+    std::uint32_t readable; // 1: address is good for get()
+};
+struct cts {
+    std::uint32_t index, generation;       // the sender's request
+    std::uint32_t to_index, to_generation; // the receiver's request
+    std::uint64_t size;                    // bytes wanted: less than offered when the receive buffer is shorter
+};
+struct chunk {
+    std::uint32_t index, generation; // the receiver's request
+    std::uint64_t offset;
+};
+struct chunk_loan {
+    std::uint32_t index, generation; // the receiver's request
+    std::uint64_t offset;
+    std::uint64_t loan;
+    std::uint64_t size;
+};
+struct fin {
+    std::uint32_t index, generation; // the sender's request
+};
+using ack = fin;
+struct throttle {
+    std::uint32_t on;
+};
+
+static_assert(sizeof(e0) == 12 && sizeof(e0_sync) == 20 && sizeof(e1) == 32 && sizeof(rts) == 48 && sizeof(cts) == 24);
+static_assert(sizeof(chunk) == 16 && sizeof(chunk_loan) == 32 && sizeof(fin) == 8 && sizeof(throttle) == 4);
+
+/// Reads a header from the front of a payload, if the payload is long enough for one.
+template <class T> std::optional<T> read(std::span<std::byte const> payload) noexcept {
+    static_assert(std::is_trivially_copyable_v<T>);
+    if (payload.size() < sizeof(T)) [[unlikely]]
+        return std::nullopt;
+    T t;
+    std::memcpy(&t, payload.data(), sizeof t);
+    return t;
+}
+template <class T> void write(std::span<std::byte> payload, T const& t) noexcept {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::memcpy(payload.data(), &t, sizeof t);
+}
+
+} // namespace wire
+} // namespace mpt::inline v0::protocol

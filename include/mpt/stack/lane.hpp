@@ -1,0 +1,171 @@
+/// stack/lane - one lane of an environment: the lock, the engine, and how a thread waits on it.
+///
+///        caller --- guard ---> engine.send / receive / progress
+///           |
+///           `-- wait: { guard: done? progress() } -- nothing moved --> spin, pause, yield, or arm + look again + sleep
+///
+///   Whoever waits on one lane serves the others of its rank as well (MPI-4.1 section 2.9, progress): a peer that waits for us
+///   may wait on any of them. With one lane there are no others, and nothing is paid.
+///
+///   No thread waits while it holds the lock. A lane whose lock is lock::none compiles to the bare engine.
+///
+///   Ending    a wait that finds the job ended throws (ranks as threads), and from then on nothing moves on this lane: the
+///             buffers of what was under way go while the exception unwinds.
+///   Tests     test/stack_lane_test.cpp
+#pragma once
+#include <memory>
+#include <span>
+
+#include <mpt/lock/lock.hpp>
+#include <mpt/stack/stack.hpp>
+#include <mpt/wait/record.hpp>
+
+namespace mpt::inline v0 {
+
+/// What a wait is about, for the wait record of the rank.
+struct waiting {
+    wait_for what = wait_for::nothing;
+    context_id context{};
+    rank peer{any_source}; // world rank
+    tag label{any_tag};
+    std::uint64_t size = 0;
+};
+
+template <class Stack> class lane {
+public:
+    using world_type = typename Stack::world_type;
+    using engine_type = typename Stack::engine_type;
+    using lock_type = typename Stack::lock_type;
+
+    lane(lane_context<world_type> const& context, protocol::engine_limits const& limits, wait_facts const& facts,
+         memory_source memory)
+        : world_{context.world}, job_{context.job}, facts_{facts}, lock_{context.world}, engine_{context, limits, memory} {}
+
+    /// Runs f(engine) under the lane's lock.
+    template <class F> decltype(auto) enter(F&& f) {
+        guard g{lock_};
+        return f(engine_);
+    }
+
+    /// Waits until done(engine), which is asked under the lock, and not again once it said yes: it may take what it found.
+    /// Throws mpt::error when the job is ended meanwhile.
+    template <class Done> void wait(waiting const& about, Done&& done) {
+        typename Stack::wait_type w{facts_};
+        bool told = false;
+        for (std::uint32_t turns = 1;; ++turns) {
+            std::size_t moved = 0;
+            {
+                guard g{lock_};
+                if (done(engine_)) break;
+                if (over_) [[unlikely]]
+                    job_.follow_abort();
+                moved = engine_.progress();
+                if (moved != 0 && done(engine_)) break;
+            }
+            if (moved == 0 && serve_others() != 0) moved = 1;
+            if (moved != 0) {
+                w.reset();
+                continue;
+            }
+            if (turns % 1024 == 0) [[unlikely]]
+                follow();
+            auto const step = w.next();
+            if (step == wait_step::spin) continue;
+            if (!told) tell(about), told = true;
+            if (idle(step, w, done)) break;
+        }
+        if (told) [[unlikely]]
+            job_.record(job_.me()).waiting.clear();
+    }
+
+    /// Waits for one request.
+    void wait(protocol::request& r, waiting const& about) {
+        wait(about, [&r](engine_type&) { return r.complete; });
+    }
+
+    /// The other lanes of this rank, this one among them: set once, before the first wait.
+    void join(std::span<std::unique_ptr<lane> const> all) noexcept { all_ = all; }
+    /// A round of progress on every other lane that nobody is in; how many things moved.
+    std::size_t serve_others() noexcept {
+        std::size_t moved = 0;
+        if (all_.size() < 2) [[likely]]
+            return moved;
+        for (auto const& other : all_) {
+            typename lock_type::node n;
+            if (other.get() == this || !other->lock_.try_acquire(n)) continue;
+            if (!other->over_) [[likely]]
+                moved += other->engine_.progress();
+            other->lock_.release(n);
+        }
+        return moved;
+    }
+    /// One round of progress, for who holds the lock by enter().
+    void step() noexcept {
+        if (!over_) [[likely]]
+            engine_.progress();
+    }
+    /// Throws when the job was ended: for those that ask again and again instead of waiting.
+    void follow() {
+        if (!job_.aborted()) [[likely]]
+            return;
+        {
+            guard g{lock_};
+            over_ = true;
+        }
+        job_.follow_abort();
+    }
+
+    world_type const& world() const noexcept { return world_; }
+    wait_facts const& facts() const noexcept { return facts_; }
+
+    /// For paths that hold the lock by themselves, and for tests.
+    lock_type& lock() noexcept { return lock_; }
+    engine_type& engine() noexcept { return engine_; }
+
+private:
+    void tell(waiting const& a) noexcept {
+        job_.record(job_.me()).waiting.write(a.what, a.context, a.peer, a.label, a.size, world_.now().count());
+    }
+
+    /// True: done() said yes.
+    template <class Done> bool idle(wait_step step, typename Stack::wait_type& w, Done& done) {
+        switch (step) {
+        case wait_step::spin: return false;
+        case wait_step::pause: return world_.pause(), false;
+        case wait_step::yield: return world_.yield(), false;
+        case wait_step::sleep: break;
+        }
+        if (job_.launcher_gone()) [[unlikely]]
+            job_.follow_abort();
+        follow();
+        constexpr nanoseconds a_break{50'000}; // while something is under way that only our own steps move
+        std::uint32_t armed = 0;
+        bool bell = false;
+        {
+            guard g{lock_};
+            bell = engine_.can_sleep();
+            if (bell) armed = engine_.arm();
+            bool const moved = bell && engine_.progress() != 0, yes = bell && done(engine_);
+            if (moved || yes) {
+                engine_.disarm();
+                w.reset();
+                return yes;
+            }
+        }
+        if (!bell) return world_.sleep_for(a_break), false;
+        // Peers ring the bell of the lane they send on: with several lanes, look at the others now and then.
+        engine_.sleep(world_, armed, all_.size() < 2 ? w.nap() : std::min(w.nap(), 4 * a_break));
+        engine_.disarm();
+        return false;
+    }
+
+    [[no_unique_address]] world_type world_;
+    boot::job& job_;
+    wait_facts facts_;
+    [[no_unique_address]] lock_type lock_;
+    engine_type engine_;
+    std::span<std::unique_ptr<lane> const> all_;
+    bool over_ = false; // a wait has thrown: see Ending
+};
+
+} // namespace mpt::inline v0

@@ -1,0 +1,206 @@
+/// stack/p2p - point-to-point operations on bytes: what collectives and facades are made of.
+///
+///   A channel is a lane and a context; ranks are world ranks, sizes bytes. Nothing here knows a communicator's group, a
+///   datatype or an error policy: those are the facades'.
+///
+///        send(p, n)    send_now: one cache line written, or ---> request, wait
+///        recv(p, n)    receive_now on the peer's wire while nothing else is posted or kept, or ---> request, wait
+///
+///   Cost      the fast paths take no request, no matching table, no allocation, no system call.
+///   Memory    buffers belong to the operation until it completes. MPI-4.1 section 3.4, 3.7.
+#pragma once
+#include <mpt/stack/lane.hpp>
+
+namespace mpt::inline v0 {
+
+using protocol::outcome;
+
+using protocol::send_mode;
+
+template <class Stack> class channel {
+    using engine_type = typename Stack::engine_type;
+
+    lane<Stack>* lane_;
+    context_id context_;
+
+public:
+    using stack_type = Stack;
+
+    channel(lane<Stack>& l, context_id c) noexcept : lane_{&l}, context_{c} {}
+
+    lane<Stack>& on() const noexcept { return *lane_; }
+    context_id context() const noexcept { return context_; }
+    /// The same lane, the collective side of the context.
+    channel collective() const noexcept { return {*lane_, mpt::collective(context_)}; }
+
+    // --- blocking ---------------------------------------------------------------------------------------------------------
+    void send(rank to, tag label, std::span<std::byte const> data) const {
+        if (try_send(to, label, data)) [[likely]]
+            return;
+        send_long(to, label, source{data}, send_mode::standard);
+    }
+    /// Sends what fits a frame if nothing stands in its way; false: nothing was sent.
+    bool try_send(rank to, tag label, std::span<std::byte const> data) const {
+        return lane_->enter([&](engine_type& e) { return e.send_now(to, context_, label, data.data(), data.size()); });
+    }
+    void ssend(rank to, tag label, std::span<std::byte const> data) const {
+        send_long(to, label, source{data}, send_mode::synchronous);
+    }
+    /// Receives at most into.size() bytes; the outcome says truncated when the message was longer. from may be any_source.
+    outcome recv(rank from, tag label, std::span<std::byte> into) const {
+        outcome out;
+        if (from != any_source && recv_fast(from, label, into, out)) [[likely]]
+            return out;
+        return recv_long(from, label, sink{into}, nullptr, nullptr);
+    }
+    /// Receives a message of unknown size: provide(request, bytes) sets request.into once the size is known.
+    outcome recv_provided(rank from, tag label, status (*provide)(protocol::request&, std::uint64_t), void* user) const {
+        return recv_long(from, label, sink{}, provide, user);
+    }
+    /// Both at once, without a deadlock. MPI-4.1 section 3.10.
+    outcome sendrecv(rank to, tag out_label, std::span<std::byte const> data, rank from, tag in_label,
+                     std::span<std::byte> into) const {
+        auto* in = start_recv(from, in_label, sink{into});
+        waiting const about{wait_for::receive, context_, from, in_label, into.size()};
+        try {
+            send(to, out_label, data);
+        } catch (...) {
+            abandon(*in, about);
+            throw;
+        }
+        return finish(*in, about);
+    }
+
+    // --- non-blocking -------------------------------------------------------------------------------------------------------
+    /// The request is the caller's until finish() or test() gave its outcome. Throws mpt::error(no_memory).
+    protocol::request* start_send(rank to, tag label, source data, send_mode mode = send_mode::standard) const {
+        return lane_->enter([&](engine_type& e) {
+            auto* r = fresh(e);
+            r->from = data, r->peer = to, r->mode = mode;
+            r->wanted = {context_, to, label};
+            e.send(*r);
+            return r;
+        });
+    }
+    protocol::request* start_recv(rank from, tag label, sink into,
+                                  status (*provide)(protocol::request&, std::uint64_t) = nullptr, void* user = nullptr) const {
+        return lane_->enter([&](engine_type& e) {
+            auto* r = fresh(e);
+            r->into = into, r->wanted = {context_, from, label}, r->provide = provide, r->user = user;
+            e.receive(*r);
+            return r;
+        });
+    }
+    /// Waits, gives the outcome, and drops the request.
+    outcome finish(protocol::request& r, waiting const& about) const {
+        lane_->wait(r, about);
+        return collect(r);
+    }
+    /// Gives a request up whose buffer is about to go: withdraws it where that can be done, else waits.
+    void abandon(protocol::request& r, waiting const& about) const {
+        cancel(r);
+        finish(r, about);
+    }
+    /// One round of progress; true: complete (collect it). Throws when the job was ended.
+    bool test(protocol::request& r) const {
+        bool const complete = lane_->enter([&](engine_type&) {
+            if (!r.complete) lane_->step();
+            return r.complete;
+        });
+        if (!complete) lane_->follow(), lane_->serve_others();
+        return complete;
+    }
+    /// The outcome of a complete request, which is dropped.
+    outcome collect(protocol::request& r) const {
+        auto const out = r.result;
+        lane_->enter([&](engine_type& e) { e.drop(r); });
+        return out;
+    }
+    bool cancel(protocol::request& r) const {
+        return lane_->enter([&](engine_type& e) { return e.cancel(r); });
+    }
+
+    // --- probe ----------------------------------------------------------------------------------------------------------------
+    /// The earliest message that fits, if one is here. MPI-4.1 section 3.8.1.
+    bool iprobe(rank from, tag label, outcome& out) const {
+        lane_->follow();
+        lane_->serve_others();
+        return lane_->enter([&](engine_type& e) {
+            auto* a = e.find({context_, from, label});
+            if (!a) lane_->step(), a = e.find({context_, from, label});
+            if (a) out = {a->from, a->label, a->size, status::ok};
+            return a != nullptr;
+        });
+    }
+    outcome probe(rank from, tag label) const {
+        outcome out;
+        lane_->wait({wait_for::probe, context_, from, label, 0}, [&](engine_type& e) {
+            auto* a = e.find({context_, from, label});
+            if (a) out = {a->from, a->label, a->size, status::ok};
+            return a != nullptr;
+        });
+        return out;
+    }
+    /// Matched probe: the message is the caller's, and only recv(arrival) gets it. nullptr: none is here. Section 3.8.2.
+    protocol::arrival* improbe(rank from, tag label) const {
+        lane_->follow();
+        lane_->serve_others();
+        return lane_->enter([&](engine_type& e) {
+            auto* a = e.take({context_, from, label});
+            if (!a) lane_->step(), a = e.take({context_, from, label});
+            return a;
+        });
+    }
+    protocol::arrival* mprobe(rank from, tag label) const {
+        protocol::arrival* a = nullptr;
+        lane_->wait({wait_for::probe, context_, from, label, 0}, [&](engine_type& e) {
+            return (a = e.take({context_, from, label})) != nullptr;
+        });
+        return a;
+    }
+    outcome recv(protocol::arrival& taken, std::span<std::byte> into) const {
+        auto* r = lane_->enter([&](engine_type& e) {
+            auto* fresh_one = fresh(e);
+            fresh_one->into = sink{into};
+            e.receive(*fresh_one, taken);
+            return fresh_one;
+        });
+        return finish(*r, {wait_for::receive, context_, any_source, any_tag, into.size()});
+    }
+
+private:
+    static protocol::request* fresh(engine_type& e) {
+        auto* r = e.make();
+        if (!r) throw error{errc::no_memory, "mpt: no memory for another request"};
+        return r;
+    }
+
+    bool recv_fast(rank from, tag label, std::span<std::byte> into, outcome& out) const {
+        // Every 256th look (about 2 us) is a full round, so that nobody who needs us starves. Not oftener: a round that meets the
+        // awaited message does not know that it is awaited, and keeps it as unexpected. Leaving the loop costs one request.
+        auto const spins = lane_->facts().scarce ? 16u : lane_->facts().spins;
+        for (unsigned i = 1; i <= spins; ++i) {
+            int const seen = lane_->enter([&](engine_type& e) {
+                if (!e.quiet()) return -1;
+                if (e.receive_now(from, context_, label, into.data(), into.size(), out)) return 1;
+                if (i % 256 == 0) e.progress();
+                return 0;
+            });
+            if (seen > 0) return true;
+            if (seen < 0) return false;
+        }
+        return false;
+    }
+    void send_long(rank to, tag label, source data, send_mode mode) const {
+        auto* r = start_send(to, label, data, mode);
+        auto const n = data.size();
+        finish(*r, {wait_for::send, context_, to, label, n});
+    }
+    outcome recv_long(rank from, tag label, sink into, status (*provide)(protocol::request&, std::uint64_t), void* user) const {
+        auto const n = into.size();
+        auto* r = start_recv(from, label, into, provide, user);
+        return finish(*r, {wait_for::receive, context_, from, label, n});
+    }
+};
+
+} // namespace mpt::inline v0

@@ -1,0 +1,152 @@
+/// stack/runtime - the state of one rank: its job, its memory, its lanes. Facades stand on it; all state of mpt is here.
+///
+///        runtime
+///        +-- config     the variables, read once
+///        +-- job        who we are; control segment; addresses; meeting
+///        +-- heap       our slice of the arena
+///        +-- lane 0 .. K-1    lock + engine each; a context is bound to one of them for its life
+///
+///   Made in this order, and met: when the constructor returns, every rank is reachable. Leaving (design section 4): every send
+///   whose data still lies in this process is finished, then all ranks meet while each goes on serving the others; only then
+///   is memory unmapped.
+///
+///   Tests    test/stack_runtime_test.cpp
+#pragma once
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include <mpt/boot/boot.hpp>
+#include <mpt/config/config.hpp>
+#include <mpt/config/show.hpp>
+#include <mpt/core/registry.hpp>
+#include <mpt/core/version.hpp>
+#include <mpt/stack/lane.hpp>
+#include <mpt/wait/cpus.hpp>
+
+namespace mpt::inline v0 {
+
+template <class Stack> class runtime {
+public:
+    using stack_type = Stack;
+    using world_type = typename Stack::world_type;
+
+    explicit runtime(boot::membership m) : runtime{std::move(m), config::values::of_process()} {}
+    runtime(boot::membership m, config::values const& v)
+        : config_{v}, job_{checked(std::move(m)), Stack::layout(), Stack::describe(), v.job_values()},
+          heap_{job_.share_arena(), job_.me(), slice_bytes(v)} {
+        require_matching_core();
+        auto const lanes = v.template get<"MPT_LANES">();
+        auto const limits = make_limits();
+        facts_ = make_facts();
+        memory_source const memory{[](void* self, std::size_t n, std::size_t align) noexcept -> void* {
+                                       return static_cast<mem::slice_heap*>(self)->extent(n, align).data();
+                                   },
+                                   &heap_};
+        for (unsigned i = 0; i < lanes; ++i)
+            lanes_.push_back(std::make_unique<lane<Stack>>(lane_context<world_type>{world_, job_, heap_, 0, i, lanes, config_},
+                                                           limits, facts_, memory));
+        for (auto& l : lanes_) l->join(lanes_);
+        if (job_.me() == 0) std::fputs(config::announce(config_).c_str(), stderr); // nothing, when all is well and nobody asks
+        job_.meet();
+    }
+    ~runtime() {
+        // An exception is leaving the rank: the others must not wait for it, and it cannot wait for them.
+        if (std::uncaught_exceptions() > exceptions_ || job_.aborted()) return;
+        try {
+            leave();
+        } catch (error const&) { // the job was ended while we left: nothing remains to be done
+        }
+    }
+    runtime(runtime const&) = delete;
+    runtime& operator=(runtime const&) = delete;
+
+    rank me() const noexcept { return job_.me(); }
+    std::int32_t size() const noexcept { return job_.size(); }
+    boot::job& job() noexcept { return job_; }
+    mem::slice_heap& heap() noexcept { return heap_; }
+    config::values const& configuration() const noexcept { return config_; }
+    world_type const& world() const noexcept { return world_; }
+    unsigned lanes() const noexcept { return static_cast<unsigned>(lanes_.size()); }
+    lane<Stack>& lane_at(unsigned i) noexcept { return *lanes_[i]; }
+
+    /// The lane a context is bound to: the same on every rank, because it follows from the context alone.
+    lane<Stack>& lane_of(context_id c) noexcept {
+        return *lanes_[lanes_.size() == 1 ? 0 : (static_cast<std::uint64_t>(c) >> 1) % lanes_.size()];
+    }
+    /// A context nobody else has: 62 random bits. The low bit is the collective side, the top bit tells drawn from fixed ones.
+    context_id new_context() const noexcept {
+        return context_id{(world_.random() | std::uint64_t{1} << 63) & ~std::uint64_t{1}};
+    }
+    static constexpr context_id world_context{2}, self_context{4};
+
+    /// Memory that peers reach by plain loads and stores: whole pages, zeroed, untouched. Throws mpt::error(no_memory) with the
+    /// numbers when it exceeds the slice or what the machine (its cgroup) has left.
+    std::span<std::byte> allocate(bytes n) { return heap_.allocate(n); }
+    void deallocate(std::span<std::byte> s) noexcept { heap_.deallocate(s); }
+
+    /// Finishes every send, then meets the others. Called by the destructor; a second call does nothing.
+    void leave() {
+        if (left_) return;
+        left_ = true;
+        waiting const about{wait_for::finalize};
+        for (auto& l : lanes_) l->wait(about, [](auto& engine) { return engine.drained(); });
+        auto const meeting = job_.arrive();
+        lanes_.front()->wait(about, [&](auto&) { return job_.all_here(meeting); }); // a peer may need us until it has arrived
+        job_.leave();
+    }
+
+private:
+    static boot::membership checked(boot::membership m) {
+        if (!world_type::shares_process && m.shares_process)
+            throw error{errc::usage,
+                        "mpt: this stack's ranks are processes; a job of threads needs world::threads (mpt::local_job)"};
+        return m;
+    }
+    std::uint64_t slice_bytes(config::values const& v) {
+        auto const asked = std::uint64_t{v.template get<"MPT_SLICE">()};
+        auto const most = job_.record(job_.me()).slice_bytes;
+        return asked == 0 ? most : std::min(asked, most);
+    }
+    /// What the user set, else what the policy says.
+    template <text Name> std::uint64_t chosen(bytes policy) const {
+        auto const& set = config_.at(config::row_of(Name.view()));
+        return set.from == config::given::initial ? std::uint64_t{policy} : set.number;
+    }
+    protocol::engine_limits make_limits() {
+        return {
+            .eager_max = chosen<"MPT_EAGER_MAX">(Stack::uses.e1_max),
+            .unexpected_max = config_.template get<"MPT_UNEXPECTED_MAX">(),
+            .chunk = chosen<"MPT_CHUNK">(Stack::uses.chunk),
+            .single_copy_min = config_.template get<"MPT_SINGLE_COPY_SIZE">(),
+            .both_ends_min = Stack::uses.joint_from,
+            .single_copy = config_.template get<"MPT_SINGLE_COPY">(),
+            .both_ends = config_.template get<"MPT_BOTH_ENDS">() && !job_.scarce(),
+        };
+    }
+    wait_facts make_facts() {
+        constexpr std::uint32_t for_ever = ~std::uint32_t{0};
+        wait_facts f{.scarce = job_.scarce(),
+                     .spins = config_.template get<"MPT_SPIN">(),
+                     .yields = config_.template get<"MPT_YIELD">(),
+                     .nap = nanoseconds{std::uint64_t{config_.template get<"MPT_NAP">()} * 1000}};
+        auto const most = config_.template get<"MPT_WAIT">();
+        if (most == "spin") f.scarce = false, f.spins = for_ever;
+        if (most == "yield") f.yields = for_ever;
+        if (most == "sleep") f.scarce = true, f.yields = 0;
+        return f;
+    }
+    int exceptions_ = std::uncaught_exceptions();
+    config::values config_;
+    [[no_unique_address]] world_type world_{};
+    boot::job job_;
+    mem::slice_heap heap_;
+    wait_facts facts_;
+    std::vector<std::unique_ptr<lane<Stack>>> lanes_;
+    bool left_ = false;
+};
+
+} // namespace mpt::inline v0

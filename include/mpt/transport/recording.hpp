@@ -1,0 +1,70 @@
+/// transport::recording<T> - T, and a count of its frames by op: for tests that ask what a protocol said, not what it did.
+///
+///        reserve --> T            commit --> sent[op] + 1 --> T            T --> poll --> received[op] + 1 --> sink
+///
+///   Memory    1 KiB per endpoint.
+///   Order     the counts belong to the lane: read them where the endpoint may be entered, or after its threads have ended.
+///   Limit     ops from 63 on are counted together.
+///   Tests     test/transport_recording_test.cpp, and every law that T obeys: a wrapper changes nothing else.
+#pragma once
+#include <algorithm>
+#include <array>
+
+#include <mpt/transport/transport.hpp>
+
+namespace mpt::inline v0::transport {
+
+/// How often each op went by, and how many bytes of payload.
+struct op_counts {
+    static constexpr std::uint16_t others = 63;
+    std::array<std::uint64_t, others + 1> frames{};
+    std::uint64_t bytes = 0;
+
+    void add(std::uint16_t op, std::size_t n) noexcept {
+        ++frames[std::min(op, others)];
+        bytes += n;
+    }
+    std::uint64_t of(std::uint16_t op) const noexcept { return frames[std::min(op, others)]; }
+    std::uint64_t total() const noexcept {
+        std::uint64_t n = 0;
+        for (auto const x : frames) n += x;
+        return n;
+    }
+};
+
+template <transport_policy T> struct recording {
+    using kind = mpt::kind::transport;
+    static constexpr std::string_view name = "recording";
+    static constexpr transport_facts facts = T::facts;
+
+    /// Whatever else T's endpoint offers, this one offers too.
+    template <class World> class endpoint : public T::template endpoint<World> {
+        using base = typename T::template endpoint<World>;
+        op_counts sent_{}, received_{};
+
+        template <class Sink> auto counted(Sink& sink) noexcept {
+            return [this, &sink](frame const& f) noexcept {
+                received_.add(f.op, f.payload.size());
+                sink(f);
+            };
+        }
+
+    public:
+        using base::base;
+        using typename base::cell;
+
+        void commit(cell c, std::uint16_t op) noexcept {
+            sent_.add(op, c.payload().size());
+            base::commit(std::move(c), op);
+        }
+        template <class Sink> std::size_t poll(Sink&& sink, std::size_t budget) noexcept {
+            return base::poll(counted(sink), budget);
+        }
+        template <class Sink> std::size_t poll_from(rank p, Sink&& sink) noexcept { return base::poll_from(p, counted(sink)); }
+
+        op_counts const& sent() const noexcept { return sent_; }
+        op_counts const& received() const noexcept { return received_; }
+    };
+};
+
+} // namespace mpt::inline v0::transport

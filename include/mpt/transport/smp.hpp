@@ -1,0 +1,308 @@
+/// transport::smp - ranks of one node, through cache lines that they share.
+///
+///        what goes                        how                                                     where it is explained
+///        --------------------------------------------------------------------------------------------------------------
+///        a frame of up to 52 bytes        one cache line: the pair's turn line, or its ring       smp/channel, line, ring,
+///                                                                                                 turn_line
+///        an eager message above that      a buffer of the sender's, read in place                 smp/pool
+///        a large message                  the receiver reads the sender's memory                  smp/copy
+///          both ranks wait                both copy, from both ends                               smp/joint
+///        "look here" (many ranks)         a counter on the receiver's board                       smp/board
+///        "wake up"                        the lane's doorbell                                     wait/doorbell
+///
+///   Order    frames of a pair arrive in reserve() order, over turn line and ring. All hand-overs have names: see the parts.
+///   Memory   everything lies in the slice of the rank that reads it first, but loans and tickets, which are the sender's.
+///            16.25 KiB per peer that ever sent to us, nothing for the others where a node has more than MPT_HOT_PEERS ranks.
+///   Cost     a frame: one line transfer as an answer, two in a stream. An empty poll: two cached loads per hot peer, and
+///            above MPT_HOT_PEERS ranks a sweep of ranks / 16 lines.
+///   Limit    ranks of one node. Does not reach the rank itself: transport::self does. A cell that dies uncommitted becomes a
+///            padding frame; several cells to a peer may be open at once, and go out in the order they were reserved.
+///   Tests    test/transport_smp_test.cpp, test/transport_smp_stress_test.cpp, test/model/
+#pragma once
+#include <utility>
+
+#include <mpt/transport/smp/neighbours.hpp>
+#include <mpt/transport/smp/pool.hpp>
+
+namespace mpt::inline v0::transport {
+
+/// First: what all counters start from; 0, or in tests a value that is about to wrap.
+template <std::uint32_t First = 0> struct basic_smp {
+    using kind = mpt::kind::transport;
+    static constexpr std::string_view name = "smp";
+    static constexpr transport_facts facts{
+        .max_frame = {smp::line_room}, .ordered = true, .cross_process = true, .lends = true, .reads = true, .joins = true};
+
+    template <class World> class endpoint;
+};
+
+template <std::uint32_t First> template <class World> class basic_smp<First>::endpoint {
+    using atomics = typename World::atomics;
+    using peers_type = smp::neighbours<World>;
+    using channel_type = typename peers_type::channel_type;
+    using line_type = smp::line<atomics>;
+    using buffer_type = smp::loan_buffer<atomics>;
+
+    static constexpr std::size_t burst = 16;        // frames of one peer before the next peer's turn
+    static constexpr std::uint32_t patience = 4096; // empty polls before a peer is no longer hot
+    static constexpr std::uint32_t sweep_every = 8; // polls between two looks at the board, while somebody is hot
+
+    peers_type peers_;
+    mem::slice_heap& heap_;
+    smp::hot_set hot_;
+    smp::loan_pool<atomics> pool_;
+    smp::ticket_book tickets_;
+    std::uint32_t start_ = 0; // of the hot set: who is polled first
+    std::uint32_t polls_ = 0;
+    bool const dense_;
+    bool thorough_ = false; // the next poll looks at the board
+
+public:
+    static constexpr transport_facts facts = basic_smp::facts;
+    using address = smp::lane_address;
+
+    /// One frame under construction.
+    class [[nodiscard]] cell {
+        friend endpoint;
+        smp::slot<atomics> slot_{};
+        channel_type* to_ = nullptr;
+        std::uint16_t size_ = 0;
+        cell(smp::slot<atomics> s, channel_type& to, std::size_t n) noexcept
+            : slot_{s}, to_{&to}, size_{static_cast<std::uint16_t>(n)} {}
+
+    public:
+        cell() = default;
+        cell(cell&& o) noexcept : slot_{std::exchange(o.slot_, {})}, to_{o.to_}, size_{o.size_} {}
+        cell& operator=(cell&& o) noexcept {
+            if (this != &o) {
+                abandon();
+                slot_ = std::exchange(o.slot_, {});
+                to_ = o.to_;
+                size_ = o.size_;
+            }
+            return *this;
+        }
+        ~cell() { abandon(); }
+        explicit operator bool() const noexcept { return slot_.at != nullptr; }
+        std::span<std::byte> payload() noexcept { return {slot_.at->payload.data(), size_}; }
+
+    private:
+        void abandon() noexcept {
+            if (slot_.at != nullptr) slot_.at->publish(smp::padding_size, 0, slot_.number);
+        }
+    };
+
+    /// A buffer of this rank, for one peer to read.
+    class [[nodiscard]] loan {
+        friend endpoint;
+        std::span<std::byte> memory_{};
+        smp::loan_ref ref_ = 0;
+        std::uint32_t place_ = 0;
+
+    public:
+        explicit operator bool() const noexcept { return ref_ != 0; }
+        std::span<std::byte> memory() noexcept { return memory_; }
+        std::uint64_t ref() noexcept { return ref_; }
+    };
+
+    explicit endpoint(lane_context<World> const& c) : endpoint{c, smp::settings::of(c.config)} {}
+    endpoint(lane_context<World> const& c, smp::settings const& s)
+        : peers_{c, s, First}, heap_{c.heap}, hot_{peers_.size()}, pool_{s.loans, s.loan_bytes, First}, tickets_{First},
+          dense_{peers_.dense()} {
+        if (!dense_) return;
+        for (std::size_t i = 0; i < peers_.size(); ++i)
+            if (rank{i} != peers_.me()) hot_.insert(i);
+    }
+
+    address local() noexcept { return peers_.address(); }
+    bool reaches(rank p) noexcept { return p != peers_.me() && exists(p) && peers_.find(p); }
+
+    // --- frames -----------------------------------------------------------------------------------------------------------
+
+    cell reserve(rank p, std::size_t n) noexcept {
+        if (n > smp::line_room) [[unlikely]]
+            return {};
+        auto& c = peers_.channel_of(p);
+        auto s = c.reserve();
+        if (s.at == nullptr) [[unlikely]]
+            if (!first_slot(p, c, s)) return {};
+        return cell{s, c, n};
+    }
+
+    void commit(cell&& c, std::uint16_t op) noexcept {
+        auto const s = std::exchange(c.slot_, {});
+        s.at->publish(c.size_, op, s.number);
+        if (!dense_) [[unlikely]]
+            smp::board<atomics>::knock(peers_.count_at(*c.to_), smp::count_of(s.number) + 1);
+        c.to_->far()->bell.ring(peers_.world(), peers_.fences());
+    }
+
+    template <class Sink> std::size_t poll(Sink&& sink, std::size_t budget) noexcept {
+        std::size_t done = 0;
+        auto const members = hot_.members();
+        for (std::size_t k = 0; k < members.size() && done < budget; ++k) {
+            if (start_ >= members.size()) start_ = 0;
+            auto const p = members[start_++];
+            auto const got = drain(rank{p}, sink, std::min(burst, budget - done));
+            done += got;
+            if (!dense_ && hot_.cooled(p, got != 0, patience)) [[unlikely]] {
+                hot_.erase(p);
+                break; // the set has changed: the rest has its turn next time
+            }
+        }
+        if (!dense_ && (members.empty() || thorough_ || ++polls_ % sweep_every == 0)) [[unlikely]]
+            done += sweep(sink, budget - done);
+        return done;
+    }
+
+    template <class Sink> std::size_t poll_from(rank p, Sink&& sink) noexcept {
+        if (auto const n = drain(p, sink, 1)) return n;
+        if (dense_ || peers_.channel_of(p).receives()) [[likely]]
+            return 0;
+        if (peers_.counts().look(static_cast<std::size_t>(p))) welcome(p);
+        return 0;
+    }
+
+    bool flush() noexcept { return true; }
+    std::span<int const> descriptors() noexcept { return {}; }
+    /// Whoever asks for the bell may be about to sleep: the poll after it misses nobody.
+    wait::doorbell<World>& bell() noexcept {
+        thorough_ = true;
+        return peers_.block().bell;
+    }
+
+    // --- loans ------------------------------------------------------------------------------------------------------------
+
+    std::size_t max_loan() noexcept { return pool_.size(); }
+
+    loan lend(rank, std::size_t n) noexcept {
+        loan l;
+        if (n > pool_.size()) return l;
+        auto const i = pool_.lend([this](std::size_t size) noexcept { return heap_.extent(size); });
+        if (i == pool_.none) return l;
+        auto& b = pool_.at(i);
+        l.memory_ = {b.data, n};
+        l.ref_ = buffer_type::refer(heap_.refer(&b).offset, pool_.generation(i));
+        l.place_ = i;
+        return l;
+    }
+    void revoke(loan&& l) noexcept {
+        if (std::exchange(l.ref_, 0) != 0) pool_.revoke(l.place_);
+    }
+    /// Empty: the reference cannot be one of the peer's.
+    std::span<std::byte const> borrow(rank p, std::uint64_t ref, std::size_t n) noexcept {
+        auto const* b = buffer_at(p, ref, n);
+        return b ? std::span<std::byte const>{b->data, n} : std::span<std::byte const>{};
+    }
+    void give_back(rank p, std::uint64_t ref) noexcept {
+        if (auto* b = buffer_at(p, ref, 0)) b->give_back(buffer_type::generation_of(ref));
+    }
+
+    // --- one copy ---------------------------------------------------------------------------------------------------------
+
+    remote_memory expose(std::span<std::byte const> memory) noexcept {
+        if (heap_.contains(memory.data(), memory.size())) return {heap_.refer(memory.data()).offset, memory.size(), 1, 0};
+        return {reinterpret_cast<std::uintptr_t>(memory.data()), memory.size(), 0, 0};
+    }
+    status get(rank p, std::span<std::byte> into, remote_memory const& from, std::size_t offset) noexcept {
+        if (!peers_.find(p)) return status::refused;
+        return peers_.memory_of(p).read(into.data(), from, offset, into.size());
+    }
+
+    // --- one copy from both ends --------------------------------------------------------------------------------------------
+
+    std::uint32_t offer(rank p, std::span<std::byte const> memory) noexcept {
+        if (!peers_.find(p)) return 0;
+        auto const ticket = tickets_.open(peers_.tickets(), p, memory.data());
+        if (ticket == 0) return 0;
+        auto& t = peers_.tickets()[tickets_.place_of(ticket)];
+        t.source = expose(memory);
+        t.given.reset();
+        t.claims.reset();
+        return ticket;
+    }
+    void accept(rank p, std::uint32_t ticket, std::span<std::byte> into) noexcept {
+        if (!peers_.find(p)) return;
+        auto& t = peers_.tickets_of(p)[tickets_.place_of(ticket)];
+        t.target = expose(into.first(std::min<std::size_t>(into.size(), t.source.size)));
+        t.taken.reset();
+        t.join(ticket);
+        peers_.wake(p); // a sender that sleeps may as well help
+    }
+    joint_state advance_offer(std::uint32_t ticket) noexcept {
+        if (!tickets_.holds(ticket)) return joint_state::refused;
+        auto const& e = tickets_.of(ticket);
+        auto& t = peers_.tickets()[tickets_.place_of(ticket)];
+        auto& there = peers_.memory_of(rank{e.peer});
+        return smp::step_sender(
+            t, ticket, [&]() noexcept { return there.reaches(t.target); },
+            [&](smp::piece_plan const& plan, smp::claim c) noexcept {
+                return there.write(t.target, c.offset(plan), e.memory + c.offset(plan), c.bytes(plan));
+            });
+    }
+    joint_state advance_accept(rank p, std::uint32_t ticket) noexcept {
+        if (!peers_.find(p)) return joint_state::refused;
+        auto& t = peers_.tickets_of(p)[tickets_.place_of(ticket)];
+        auto* const into = own(t.target);
+        auto const s = smp::step_receiver(t, ticket, [&](smp::piece_plan const& plan, smp::claim c) noexcept {
+            return peers_.memory_of(p).read(into + c.offset(plan), t.source, c.offset(plan), c.bytes(plan));
+        });
+        if (s == joint_state::done || s == joint_state::refused) peers_.wake(p); // no frame tells the sender
+        return s;
+    }
+    void withdraw(std::uint32_t ticket) noexcept {
+        if (tickets_.holds(ticket)) tickets_.withdraw(ticket);
+    }
+
+private:
+    bool exists(rank p) const noexcept { return p >= 0 && static_cast<std::size_t>(p) < peers_.size(); }
+
+    /// The rare way to a slot: the pair's first frame. False: no room, or no mailbox yet.
+    [[gnu::noinline]] bool first_slot(rank p, channel_type& c, smp::slot<atomics>& s) noexcept {
+        if (c.sends() || p == peers_.me() || !peers_.join(p)) return false;
+        s = c.reserve();
+        return s.at != nullptr;
+    }
+
+    /// Hands over at most `most` frames of one peer.
+    template <class Sink> std::size_t drain(rank p, Sink&& sink, std::size_t most) noexcept {
+        std::size_t done = 0;
+        auto& c = peers_.channel_of(p);
+        auto const use = [&](line_type& l) noexcept {
+            if (l.size > smp::line_room) [[unlikely]]
+                return; // padding
+            ++done;
+            sink(frame{p, l.op, {l.payload.data(), l.size}});
+        };
+        while (done < most && c.take(use, [&]() noexcept { peers_.wake(p); })) {}
+        return done;
+    }
+
+    /// A peer's count has moved: it gets its mailbox, and is polled until it is found empty for long.
+    void welcome(rank p) noexcept {
+        peers_.invite(p);
+        hot_.insert(static_cast<std::size_t>(p));
+    }
+    template <class Sink> [[gnu::noinline]] std::size_t sweep(Sink&& sink, std::size_t budget) noexcept {
+        std::size_t done = 0;
+        thorough_ = false;
+        peers_.counts().sweep([&](std::size_t i) noexcept {
+            welcome(rank{i});
+            done += drain(rank{i}, sink, std::min(burst, budget - done));
+        });
+        return done;
+    }
+
+    buffer_type* buffer_at(rank p, std::uint64_t ref, std::size_t n) noexcept {
+        return peers_.find(p) ? buffer_type::resolve(peers_.memory_of(p).slice, ref, n) : nullptr;
+    }
+    /// Our own memory, as expose() named it.
+    std::byte* own(remote_memory const& m) noexcept {
+        return m.in_slice ? heap_.whole().data() + m.address : reinterpret_cast<std::byte*>(m.address);
+    }
+};
+
+template <std::uint32_t First = 0> using smp = basic_smp<First>;
+static_assert(transport_policy<smp<>>);
+
+} // namespace mpt::inline v0::transport

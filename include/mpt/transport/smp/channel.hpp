@@ -1,0 +1,87 @@
+/// smp/channel - all that one rank keeps of one peer: both rings and the turn line, in frame order.
+///
+///        writer                                          reader
+///        my turn?  -- yes: turn line ----.               turn line, unless it is my turn ----.
+///           | no                         v                  | not there                      v
+///        ring: room? -- yes ----------> number n, n+2, ...  ring: front ----------------> number == expected: take
+///           | no
+///        falsy: again
+///
+///   The number in a line is the frame's place in its direction, so that what was written to the ring before a turn came back
+///   is read before what was written to the turn line after, and the reverse.
+///
+///   Memory   128 bytes, private; one line holds what a send touches, the other what a receive touches.
+///   Tests    test/transport_smp_channel_test.cpp, test/model/turn_line_model_test.cpp
+#pragma once
+#include <mpt/transport/smp/ring.hpp>
+#include <mpt/transport/smp/turn_line.hpp>
+
+namespace mpt::inline v0::smp {
+
+/// A line to write, and the number to publish it with.
+template <class Atomics> struct slot {
+    line<Atomics>* at = nullptr;
+    std::uint64_t number = 0;
+};
+
+/// Far: what the owner keeps of the peer's side beside the rings (its lane block); the channel only carries the pointer, on the
+/// line that a send touches anyway.
+template <class Atomics = native_atomics, class Far = void> class alignas(line_pair) channel {
+    using line_type = line<Atomics>;
+
+    // what a send touches (the turn line's half too)
+    turn_line<Atomics> turn_;
+    ring_writer<Atomics> out_;
+    std::uint64_t next_ = 0; // number of the next frame out
+    Far* far_ = nullptr;
+    // what a receive touches
+    alignas(cache_line) std::uint64_t expected_ = 0; // number of the next frame in
+    ring_reader<Atomics> in_;
+
+public:
+    channel() = default;
+    /// A channel without rings: sends nothing, finds nothing. `before`: frames said to have gone already, in each direction.
+    channel(line_type& nothing, direction out, direction in, std::uint64_t before) noexcept
+        : turn_{nothing, false}, next_{first_number(out, before)}, expected_{first_number(in, before)}, in_{nothing} {}
+
+    void attach(ring_writer<Atomics> w) noexcept { out_ = w; }
+    void attach(ring_reader<Atomics> r) noexcept { in_ = r; }
+    void attach(turn_line<Atomics> t) noexcept { turn_ = t; }
+    void attach(Far* far) noexcept { far_ = far; }
+    Far* far() const noexcept { return far_; }
+    /// What the board shows once the next frame is out: one more than before, whatever came before.
+    std::uint32_t next_count() const noexcept { return count_of(next_); }
+    bool sends() const noexcept { return out_.attached(); }
+    bool receives() const noexcept { return in_.attached(); }
+
+    /// Where the next frame goes; nothing: no room now. The slot must be published, be it as padding. The lower rank may get its
+    /// first turn before it has looked the peer up; then there is nobody to wake yet, and it must do that first.
+    slot<Atomics> reserve() noexcept {
+        line_type* const at = turn_.mine() && far_ != nullptr ? turn_.claim() : out_.reserve();
+        if (at == nullptr) [[unlikely]]
+            return {};
+        slot<Atomics> const s{at, next_};
+        next_ += number_step;
+        return s;
+    }
+
+    /// Hands the next frame to `use(line&)`, if it has come. While `use` runs, the line is still the frame's: the sender's
+    /// credit, and our turn, come after. Calls room() when the sender, who may sleep over a full ring, was told of new room.
+    template <class Use, class Room> bool take(Use&& use, Room&& room) noexcept {
+        if (turn_.found(expected_)) {
+            use(turn_.front());
+            turn_.pop();
+        } else {
+            line_type& l = in_.front();
+            if (!l.holds(expected_)) return false;
+            use(l);
+            if (in_.pop()) [[unlikely]]
+                room();
+        }
+        expected_ += number_step;
+        return true;
+    }
+};
+static_assert(sizeof(channel<>) == line_pair);
+
+} // namespace mpt::inline v0::smp

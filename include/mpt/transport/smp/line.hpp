@@ -1,0 +1,63 @@
+/// smp/line - one frame in one cache line: data, envelope and flag move between two cores together.
+///
+///        0                                                   52     54   56         64
+///        +---------------------------------------------------+------+----+----------+
+///        |  payload (a protocol's header of 12 + 40 of data)  | size | op |  number  |
+///        +---------------------------------------------------+------+----+----------+
+///                                                                          `--- stored last, with release
+///
+///   `number` is the flag. It counts the frames of one direction of one pair, turn line and ring together, and its low bit says
+///   which direction: a reader knows the one number that comes next and compares a line with it. So one comparison answers
+///   "is there a frame", "is it the next one" and "is it not my own". 64 bits never come round: a line that nobody has written
+///   for 2^32 frames (the ring, while all goes over the turn line) cannot be taken for a new one.
+///
+///   Wire     64 bytes, pinned below.
+///   Order    number: sync smp.frame, from the writer to the reader.
+///   Memory   zeroed memory is a line that holds nothing: numbers start above 1.
+///   Tests    test/transport_smp_line_test.cpp
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <mpt/core/atomics.hpp>
+#include <mpt/core/types.hpp>
+
+namespace mpt::inline v0::smp {
+
+inline constexpr std::size_t line_room = 52;
+/// The size of a frame that carries nothing: a cell that was reserved and abandoned. The reader passes over it.
+inline constexpr std::uint16_t padding_size = 0xffff;
+
+template <class Atomics = native_atomics> struct alignas(cache_line) line {
+    std::array<std::byte, line_room> payload;
+    std::uint16_t size;
+    std::uint16_t op;
+    typename Atomics::template atomic<std::uint64_t> number;
+
+    bool holds(std::uint64_t expected) const noexcept {
+        return number.load(std::memory_order_acquire) == expected; // sync(smp.frame): acquire
+    }
+    void publish(std::uint16_t frame_size, std::uint16_t frame_op, std::uint64_t n) noexcept {
+        size = frame_size;
+        op = frame_op;
+        number.store(n, std::memory_order_release); // sync(smp.frame): release
+    }
+};
+static_assert(sizeof(line<>) == cache_line && offsetof(line<>, size) == 52 && offsetof(line<>, number) == 56);
+static_assert(native_atomics::atomic<std::uint64_t>::is_always_lock_free);
+
+/// Frames of the pair's higher rank have odd numbers, of the lower rank even ones.
+enum class direction : std::uint32_t { from_lower = 0, from_higher = 1 };
+
+/// The number of the first frame when `before` frames are said to have gone already (0; in tests, a count about to wrap).
+constexpr std::uint64_t first_number(direction d, std::uint64_t before) noexcept {
+    return (before + 1) * 2 + static_cast<std::uint64_t>(d);
+}
+inline constexpr std::uint64_t number_step = 2;
+
+/// The counter of a number, as the board shows it.
+constexpr std::uint32_t count_of(std::uint64_t number) noexcept { return static_cast<std::uint32_t>(number / number_step); }
+
+} // namespace mpt::inline v0::smp

@@ -1,0 +1,96 @@
+/// smp/ring - one sender's frames to one receiver, in cache lines that only the sender writes.
+///
+///        writer: head --------.                                  reader: tail ----.
+///                             v                                                   v
+///        cells   | .. | .. | .. | free | free | ... | told but not taken | taken | ..   line i of frame f: f mod lines
+///                                                                          told
+///        credit  [ consumed ]   the reader's line; it stores there every quarter of the ring, so that a frame costs it no
+///                               second line
+///
+///   A cell is full when its number is the one the reader expects (smp/line.hpp). The reader never writes a cell: the line
+///   goes to the reader's cache, shared, and is taken back by the writer one lap later.
+///
+///   Order    cells: sync smp.frame. A cell is written again only after the reader gave it back: sync smp.credit.
+///   Memory   lines * 64 bytes and the credit line, in the receiver's slice. Counters are 32 bits and wrap.
+///   Cost     two line transfers a frame. Measured: 134 ns half round trip, 75-140 M frames/s (2-core x86 guest).
+///   Limit    lines is a power of two, at least 4.
+///   Tests    test/transport_smp_ring_test.cpp, test/model/ring_model_test.cpp
+#pragma once
+#include <mpt/transport/smp/line.hpp>
+
+namespace mpt::inline v0::smp {
+
+/// The sender's private half.
+template <class Atomics = native_atomics> class ring_writer {
+public:
+    using line_type = line<Atomics>;
+    using word = typename Atomics::template atomic<std::uint32_t>;
+
+private:
+    line_type* cells_ = nullptr;
+    word const* credit_{};
+    std::uint32_t mask_ = 0;
+    std::uint32_t head_ = 0; // frames written, modulo 2^32
+    std::uint32_t room_ = 0; // cells known to be free
+
+public:
+    ring_writer() = default;
+    /// first: what both counters start from; the credit line starts there too.
+    ring_writer(line_type* cells, word const& consumed, std::uint32_t lines, std::uint32_t first) noexcept
+        : cells_{cells}, credit_{&consumed}, mask_{lines - 1}, head_{first} {}
+
+    bool attached() const noexcept { return cells_ != nullptr; }
+
+    /// The next cell to write, or nullptr: the ring is full (or there is none yet).
+    line_type* reserve() noexcept {
+        if (room_ == 0) [[unlikely]]
+            if (!refresh()) return nullptr;
+        --room_;
+        return cells_ + (head_++ & mask_);
+    }
+
+private:
+    bool refresh() noexcept {
+        if (!attached()) return false;
+        room_ = mask_ + 1 - (head_ - credit_->load(std::memory_order_acquire)); // sync(smp.credit): acquire
+        return room_ != 0;
+    }
+};
+
+/// The receiver's private half.
+template <class Atomics = native_atomics> class ring_reader {
+public:
+    using line_type = line<Atomics>;
+    using word = typename Atomics::template atomic<std::uint32_t>;
+
+private:
+    line_type* cells_ = nullptr;
+    word* credit_{};
+    std::uint32_t mask_ = 0;
+    std::uint32_t tail_ = 0; // frames taken
+    std::uint32_t told_ = 0; // what the writer knows of it
+
+public:
+    ring_reader() = default;
+    ring_reader(line_type* cells, word& consumed, std::uint32_t lines, std::uint32_t first) noexcept
+        : cells_{cells}, credit_{&consumed}, mask_{lines - 1}, tail_{first}, told_{first} {}
+
+    /// A reader of no ring: looks at one line that nobody writes, and finds nothing.
+    explicit ring_reader(line_type& nothing) noexcept : cells_{&nothing} {}
+    bool attached() const noexcept { return credit_ != nullptr; }
+
+    /// Where the next frame will be.
+    line_type& front() const noexcept { return cells_[tail_ & mask_]; }
+
+    /// The frame at front() was read to its end. True: the writer was told of new room.
+    bool pop() noexcept {
+        ++tail_;
+        if (tail_ - told_ <= mask_ / 4) [[likely]]
+            return false;
+        told_ = tail_;
+        credit_->store(tail_, std::memory_order_release); // sync(smp.credit): release
+        return true;
+    }
+};
+
+} // namespace mpt::inline v0::smp

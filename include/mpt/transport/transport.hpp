@@ -1,0 +1,194 @@
+/// transport/transport - the contract of a transport: frames, and what more it may offer.
+///
+///   A transport policy is a tag with `facts` and a class template `endpoint<World>`; a lane of an environment owns one
+///   endpoint. Endpoints of lane i talk to endpoints of lane i. An endpoint is entered by one thread at a time (the lane's
+///   lock); its peers are other ranks that write at any time.
+///
+///        sender                                     receiver
+///        cell = e.reserve(peer, n)  falsy: again
+///        write into cell.payload()
+///        e.commit(move(cell), op)   ------------->  e.poll(sink, budget): sink(frame{from, op, payload})
+///
+///   Nothing here blocks, throws or allocates. A cell that dies uncommitted becomes nothing, or a padding frame that the
+///   receiver skips: an abandoned reserve never stalls the pair.
+///
+///   expression              returns       may fail with   meaning                                                   who
+///   T::facts                facts         -               what protocols may branch on with `if constexpr`          -
+///   e.local()               address       -               what peers need to reach us (published at boot)           lane
+///   e.reaches(p)            bool          -               can frames go to p? final for the job's life              lane
+///   e.reserve(p, n)         cell          falsy: again    room for one frame of n <= max_frame bytes; n above: falsy  lane
+///   c.payload()             span          -               n bytes to write; valid until commit                      lane
+///   e.commit(c, op)         -             -               publishes; the store that publishes releases              lane
+///   e.poll(sink, budget)    size_t        -               hands at most budget frames over; a span is valid inside
+///                                                         the sink only; the sink may reserve and commit            lane
+///   e.poll_from(p, sink)    size_t        -               the same, one peer, at most one frame: the fast receive   lane
+///   e.flush()               bool          -               pushes what a full wire held back; true when nothing is left  lane
+///   e.descriptors()         span<int>     -               file descriptors to poll() on before sleeping; empty: the
+///                                                         doorbell alone wakes                                      lane
+///
+///   Refinements, each a concept of its own below; a protocol asks for what it needs and nothing more:
+///     lending     eager buffers of the sender that the receiver reads in place (E1)
+///     readable    the peer's memory can be read without its help (R0)
+///     joint       one large message copied from both ends at once (R0)
+///     noticing    learns that a peer has gone (from its connection), so that nobody waits for it for ever
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include <mpt/boot/boot.hpp>
+#include <mpt/config/config.hpp>
+#include <mpt/core/policy.hpp>
+#include <mpt/mem/arena.hpp>
+#include <mpt/world/world.hpp>
+
+namespace mpt::inline v0 {
+
+/// One frame as it comes from a wire.
+struct frame {
+    rank from{};        // world rank of the sender
+    std::uint16_t op{}; // which handler of the engine gets it
+    std::span<std::byte const> payload{};
+};
+
+/// Facts, not opinions: no tuning numbers in here.
+struct transport_facts {
+    bytes max_frame{};          // most payload that one reserve() can return
+    bool ordered = false;       // frames of a pair arrive in reserve() order; mpt's protocols ask for it
+    bool cross_process = false; // reaches ranks that are other processes
+    bool lends = false;         // models transport_lending
+    bool reads = false;         // models transport_readable
+    bool joins = false;         // models transport_joint
+};
+
+/// Everything an endpoint may need at birth. References outlive it.
+template <class World> struct lane_context {
+    World world;
+    boot::job& job;
+    mem::slice_heap& heap; // this rank's slice; used under the environment's lock or at start
+    unsigned slot = 0;     // this transport's place in the route: the key of its addresses
+    unsigned lane = 0;
+    unsigned lanes = 1;
+    config::values config{}; // the variables; an endpoint copies what it needs when it is made
+};
+
+/// What a transport knows after asking the system whether it may do a thing.
+enum class leave : std::uint8_t { untried, granted, refused };
+
+namespace detail {
+struct any_sink {
+    void operator()(frame const&) const noexcept {}
+};
+} // namespace detail
+
+template <class E, class World>
+concept transport_endpoint =
+    std::constructible_from<E, lane_context<World> const&> &&
+    requires(E& e, rank p, std::size_t n, typename E::cell c, detail::any_sink sink, std::uint16_t op) {
+        typename E::address;
+        requires std::is_trivially_copyable_v<typename E::address>;
+        requires sizeof(typename E::address) <= boot::control_record::address_bytes;
+        { e.local() } noexcept -> std::same_as<typename E::address>;
+        { e.reaches(p) } noexcept -> std::same_as<bool>;
+        { e.reserve(p, n) } noexcept -> std::same_as<typename E::cell>;
+        { c.payload() } noexcept -> std::same_as<std::span<std::byte>>;
+        { static_cast<bool>(c) };
+        { e.commit(std::move(c), op) } noexcept;
+        { e.poll(sink, n) } noexcept -> std::same_as<std::size_t>;
+        { e.poll_from(p, sink) } noexcept -> std::same_as<std::size_t>;
+        { e.flush() } noexcept -> std::same_as<bool>;
+        { e.descriptors() } noexcept -> std::same_as<std::span<int const>>;
+    };
+
+/// A transport policy: the tag. `endpoint<World>` is checked when a stack names its world.
+template <class T>
+concept transport_policy = policy<T> && std::same_as<typename T::kind, kind::transport> && requires {
+    { T::facts } -> std::convertible_to<transport_facts>;
+    requires(T::facts.max_frame >= 48);
+};
+
+/// A transport whose peers ring a doorbell (wait/doorbell.hpp) when they have sent and this lane sleeps. A transport without
+/// one is woken through its descriptors, or has nobody who could wake it (self).
+///
+///   e.bell()                 wait::doorbell<World>&   lives where peers reach it
+template <class E>
+concept transport_belled = requires(E& e) { e.bell(); };
+
+/// A transport that learns from its wire that a peer died or left.
+///
+///   e.departures()           uint32    how many connections of peers have ended; 0: gone() is false for all
+///   e.gone(p)                bool      p's end is closed, and nothing of p's is left to hand over. Final. reaches(p) stays true,
+///                                      reserve(p) is falsy: ask gone() before a wait for p goes on for long
+template <class E>
+concept transport_noticing = requires(E& e, rank p) {
+    { e.departures() } noexcept -> std::same_as<std::uint32_t>;
+    { e.gone(p) } noexcept -> std::same_as<bool>;
+};
+
+/// E1: the sender copies a message into a buffer of its own that the receiver reads in place and gives back.
+///
+///   e.lend(p, n)          loan      a buffer of n bytes for p, or falsy: none free (again) or n above e.max_loan()
+///   l.memory()            span      to be written before the frame that carries l.ref() is committed
+///   l.ref()               uint64    what the frame carries
+///   e.revoke(l)           -         the loan was never sent
+///   e.borrow(p, ref, n)   span      receiver: the bytes, readable until give_back
+///   e.give_back(p, ref)   -         receiver: the sender may use the buffer again
+template <class E>
+concept transport_lending = requires(E& e, rank p, std::size_t n, std::uint64_t ref, typename E::loan l) {
+    { e.max_loan() } noexcept -> std::same_as<std::size_t>;
+    { e.lend(p, n) } noexcept -> std::same_as<typename E::loan>;
+    { static_cast<bool>(l) };
+    { l.memory() } noexcept -> std::same_as<std::span<std::byte>>;
+    { l.ref() } noexcept -> std::same_as<std::uint64_t>;
+    { e.revoke(std::move(l)) } noexcept;
+    { e.borrow(p, ref, n) } noexcept -> std::same_as<std::span<std::byte const>>;
+    { e.give_back(p, ref) } noexcept;
+};
+
+/// Where a sender's bytes lie, in words the receiver can use. Goes over the wire.
+struct remote_memory {
+    std::uint64_t address = 0; // virtual address in the owner, or offset in its slice
+    std::uint64_t size = 0;
+    std::uint32_t in_slice = 0; // 1: address is an offset in the owner's slice
+    std::uint32_t reserved = 0;
+};
+static_assert(sizeof(remote_memory) == 24);
+
+/// R0: the receiver reads the sender's buffer by itself. `refused` may come at any time, also in the middle of a run.
+///
+///   e.expose(memory)                 remote_memory
+///   e.get(p, into, from, offset)     status   ok, refused, peer_gone, bad_address (a buffer that is not mapped: the user's error);
+///                                             all or nothing from the caller's view
+template <class E>
+concept transport_readable = requires(E& e, rank p, std::span<std::byte const> memory, std::span<std::byte> into,
+                                      remote_memory const& from, std::size_t offset) {
+    { e.expose(memory) } noexcept -> std::same_as<remote_memory>;
+    { e.get(p, into, from, offset) } noexcept -> std::same_as<status>;
+};
+
+/// R0 from both ends: sender and receiver, both waiting inside the library, copy one message together.
+///
+///   sender    e.offer(p, memory)        ticket (uint32), 0: none free -> fall back to plain get
+///   receiver  e.accept(p, ticket, into) -    tells the sender where the bytes go, and that it may help
+///   both      e.advance_offer(ticket)   joint_state   copies at most one piece, says where the message stands
+///             e.advance_accept(p, ticket)
+///   sender    e.withdraw(ticket)        -    the ticket may be used again (after done or refused was seen by both)
+enum class joint_state : std::uint8_t {
+    waiting, // the other side has not joined, or still copies a piece it claimed
+    copying, // a piece was copied, there may be more
+    done,    // every byte has arrived
+    refused, // a copy was refused: the receiver must take another way for the whole message
+};
+
+template <class E>
+concept transport_joint = transport_readable<E> && requires(E& e, rank p, std::span<std::byte const> memory,
+                                                            std::span<std::byte> into, std::uint32_t ticket) {
+    { e.offer(p, memory) } noexcept -> std::same_as<std::uint32_t>;
+    { e.accept(p, ticket, into) } noexcept;
+    { e.advance_offer(ticket) } noexcept -> std::same_as<joint_state>;
+    { e.advance_accept(p, ticket) } noexcept -> std::same_as<joint_state>;
+    { e.withdraw(ticket) } noexcept;
+};
+
+} // namespace mpt::inline v0

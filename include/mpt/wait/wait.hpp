@@ -1,0 +1,55 @@
+/// wait/wait - the contract of a wait policy: what a rank does while there is nothing to do.
+///
+///   A wait policy only decides; the engine acts (wait/doorbell.hpp holds the mechanism of sleeping). One object of
+///   `W::type` lives as long as one blocking call.
+///
+///        poll found something ---> w.reset()
+///        poll found nothing   ---> switch (w.next()) { spin: poll again at once
+///                                                      pause: world.pause()
+///                                                      yield: world.yield()
+///                                                      sleep: arm the doorbell, poll once more, wait at most w.nap() }
+///
+///   expression          returns      meaning
+///   w.next()            wait_step    after one more empty poll: what now
+///   w.reset()           -            a poll found something
+///   w.nap()             nanoseconds  longest sleep before the next look; never unbounded
+///
+///   Measured here (docs/design.md): `pause` costs 22 ns and doubles a latency; a yield to another rank of the same CPU
+///   0.63 us; a futex wake of an idle CPU 33-45 us. So: spin only on a CPU that is ours, then yield, and sleep only after
+///   yields found nothing.
+#pragma once
+#include <concepts>
+#include <cstdint>
+
+#include <mpt/core/policy.hpp>
+#include <mpt/world/world.hpp>
+
+namespace mpt::inline v0 {
+
+enum class wait_step : std::uint8_t { spin, pause, yield, sleep };
+
+/// What a waiter may know about its surroundings. One per environment, made at start.
+struct wait_facts {
+    bool scarce = false;        // ranks of this node outnumber the CPUs they may use (affinity mask and cgroup)
+    std::uint32_t spins = 2000; // empty polls before the first yield, where CPUs are not scarce (MPT_SPIN)
+    std::uint32_t yields = 200; // empty polls, each with a yield, before the first sleep (MPT_YIELD)
+    nanoseconds nap{2'000'000}; // longest sleep before looking again
+};
+
+/// The bound that every policy puts on a nap: a lost peer, or memory that peers write without ringing, is seen within a second.
+constexpr nanoseconds bounded_nap(nanoseconds wished) noexcept {
+    constexpr nanoseconds least{1'000}, most{1'000'000'000};
+    return wished < least ? least : wished > most ? most : wished;
+}
+
+template <class T>
+concept wait_type = std::constructible_from<T, wait_facts const&> && requires(T& t) {
+    { t.next() } noexcept -> std::same_as<wait_step>;
+    { t.reset() } noexcept;
+    { t.nap() } noexcept -> std::same_as<nanoseconds>;
+};
+
+template <class W>
+concept wait_policy = policy<W> && std::same_as<typename W::kind, kind::wait> && wait_type<typename W::type>;
+
+} // namespace mpt::inline v0

@@ -1,0 +1,38 @@
+// MPT_BOOT: what mptrun tells a rank through its environment. Written by mptrun, read once by boot::launched.
+//
+//   MPT_BOOT=1:rank:size:launcher:control fd:inode:device:data fd:inode:device:cookie:cookie      numbers, cookie in hex
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace mpt::inline v0::boot {
+
+inline constexpr char const* handed_variable = "MPT_BOOT";
+
+/// A descriptor and the identity of the file behind it.
+struct handed_segment {
+    int fd = -1;
+    std::uint64_t inode = 0, device = 0;
+};
+
+struct handed {
+    std::int32_t me = 0, size = 0, launcher = 0;
+    handed_segment control, data;
+    std::array<std::uint64_t, 2> cookie{};
+};
+
+std::string print_handed(handed const& h);
+std::optional<handed> parse_handed(std::string_view text);
+
+/// The start of control_header as plain bytes: what is read before anything is trusted enough to be mapped.
+struct control_header_prefix {
+    std::uint64_t magic;
+    std::uint32_t version, ranks;
+    std::array<std::uint64_t, 2> cookie;
+    std::uint64_t stride;
+};
+
+} // namespace mpt::inline v0::boot

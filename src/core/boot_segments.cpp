@@ -1,0 +1,145 @@
+// The segments of a job on this node: memfds without names, or files unlinked at once where memfds are refused.
+#include <mpt/boot/boot.hpp>
+#include <mpt/config/config.hpp>
+#include <mpt/core/error.hpp>
+#include <mpt/wait/cpus.hpp>
+
+#include "arena_system.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace mpt::inline v0::boot {
+namespace {
+using mpt::detail::descriptor;
+using mpt::detail::human;
+
+constexpr unsigned no_exec_seal = 8; // MFD_NOEXEC_SEAL, Linux 6.3; some systems insist on it
+constexpr std::uint64_t large_page = 2 << 20, small_page = 4096;
+
+int memfd(char const* name, unsigned flags) noexcept { return static_cast<int>(::syscall(SYS_memfd_create, name, flags)); }
+
+/// A file that has no name from the moment it is opened, or for an instant where O_TMPFILE is not known.
+descriptor nameless_file(std::string const& directory) {
+    if (descriptor f{::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600)}) return f;
+    auto path = directory + "/mpt-XXXXXX";
+    descriptor f{::mkostemp(path.data(), O_CLOEXEC)};
+    if (f) ::unlink(path.c_str());
+    return f;
+}
+
+descriptor new_segment(char const* name) {
+    for (auto const flags : {MFD_CLOEXEC | MFD_ALLOW_SEALING | no_exec_seal, MFD_CLOEXEC | MFD_ALLOW_SEALING})
+        if (descriptor f{memfd(name, flags)}) return f;
+    auto const refused = errno;
+    auto const* tmp = std::getenv("TMPDIR");
+    for (std::string const directory : {"/dev/shm", tmp ? tmp : "/tmp", "/tmp"})
+        if (auto f = nameless_file(directory)) return f;
+    throw error{
+        errc::system,
+        fmt::format(
+            "mpt: no shared memory: memfd_create is refused ({}) and no file can be made in /dev/shm, $TMPDIR or /tmp ({}).",
+            std::strerror(refused), std::strerror(errno)),
+        errno};
+}
+
+/// Nobody may shorten a segment under the others' feet.
+void set_size(descriptor const& f, std::uint64_t n, char const* what) {
+    if (::ftruncate(f.get(), static_cast<off_t>(n)) != 0)
+        throw error{errc::system, fmt::format("mpt: the {} segment cannot have {}: {}", what, human(n), std::strerror(errno)),
+                    errno};
+    ::fcntl(f.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL); // a plain file has no seals: then it goes without
+}
+
+void commit_control(descriptor const& f, std::uint64_t n) {
+    if (auto const room = mem::measure_headroom(); n > room.free)
+        throw error{errc::no_memory, "mpt: no memory for the control segment: " + mem::shortage(n, room) + "."};
+    if (auto const failed = mpt::detail::allocate(f.get(), 0, n); failed != 0)
+        throw error{errc::no_memory,
+                    fmt::format("mpt: no memory for the control segment of {}: {}", human(n), std::strerror(failed)), failed};
+}
+
+std::uint64_t physical_memory() noexcept {
+    return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+bool can_reserve(std::uint64_t n) noexcept {
+    auto* const p = ::mmap(nullptr, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return false;
+    ::munmap(p, n);
+    return true;
+}
+
+/// Distance of two slices: every rank could take all the machine's memory, where addresses and the file size limit allow.
+std::uint64_t choose_stride(std::uint64_t ranks) {
+    auto const budget = mpt::detail::measure_address_budget();
+    auto most = budget.bytes;
+    rlimit file{};
+    if (::getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY)
+        most = std::min<std::uint64_t>(most, file.rlim_cur);
+    auto stride = std::min(std::bit_ceil(std::max(physical_memory(), large_page)), most / ranks);
+    stride = stride >= large_page ? stride / large_page * large_page : stride / small_page * small_page;
+    while (stride > large_page && !can_reserve(stride * ranks)) stride = stride / 2 / large_page * large_page;
+    if (stride < (1 << 20))
+        throw error{errc::no_memory,
+                    fmt::format("mpt: {} ranks need at least 1 MB of address space each, but {} leaves {} in all.", ranks,
+                                most == budget.bytes ? budget.who : "ulimit -f", human(most))};
+    return stride;
+}
+
+void draw(void* p, std::size_t n) {
+    if (::getrandom(p, n, 0) != static_cast<ssize_t>(n))
+        throw error{errc::system, fmt::format("mpt: no random numbers for the job's key: {}", std::strerror(errno)), errno};
+}
+
+void write_header(descriptor const& f, mem::arena_plan const& plan) {
+    auto* const p = ::mmap(nullptr, control_records_at, PROT_READ | PROT_WRITE, MAP_SHARED, f.get(), 0);
+    if (p == MAP_FAILED)
+        throw error{errc::system, fmt::format("mpt: cannot map the control segment: {}", std::strerror(errno)), errno};
+    auto* const h = new (p) control_header{};
+    h->magic = control_header::magic_value;
+    h->version = control_header::current_version;
+    h->ranks = plan.ranks;
+    h->stride = plan.stride;
+    draw(h->cookie.data(), sizeof h->cookie);
+    draw(&h->job_id, sizeof h->job_id);
+    h->scarce = plan.ranks > 1 && plan.ranks > usable_cpus();
+    std::vector<std::string> ignored; // a bad value is told by the ranks, who read the same environment
+    auto const wish = config::values::read(environ, ignored).get<"MPT_FENCES">();
+    bool const both = wish == "both" || (wish == "auto" && h->scarce != 0);
+    auto const fence = !register_heavy() || both ? fence_mode::both : fence_mode::sleeper; // where it is refused, all fence
+    h->fences.store(fence, std::memory_order_relaxed);                                     // order: no rank exists yet
+    ::munmap(p, control_records_at);
+}
+} // namespace
+
+mem::arena_plan make_segments(std::int32_t ranks) {
+    if (ranks < 1) throw error{errc::argument, fmt::format("mpt: a job needs at least one rank, not {}.", ranks)};
+    mem::arena_plan plan;
+    plan.ranks = static_cast<std::uint32_t>(ranks);
+    plan.control_bytes = control_bytes(plan.ranks);
+    plan.stride = choose_stride(plan.ranks);
+    auto control = new_segment("mpt-control"), data = new_segment("mpt-data");
+    set_size(control, plan.control_bytes, "control");
+    set_size(data, plan.stride * plan.ranks, "data");
+    commit_control(control, plan.control_bytes);
+    write_header(control, plan);
+    plan.control_fd = control.release();
+    plan.data_fd = data.release();
+    return plan;
+}
+
+} // namespace mpt::inline v0::boot

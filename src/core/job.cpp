@@ -1,0 +1,229 @@
+// One rank's part in a job (boot/boot.hpp).
+#include <mpt/boot/boot.hpp>
+#include <mpt/core/error.hpp>
+#include <mpt/core/hash.hpp>
+#include <mpt/core/registry.hpp>
+
+#include "arena_system.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+namespace mpt::inline v0::boot {
+namespace {
+
+template <std::size_t N> void put(std::array<char, N>& to, std::string_view from) noexcept {
+    auto const n = std::min(from.size(), N - 1);
+    if (n != 0) std::memcpy(to.data(), from.data(), n); // an empty text may have no address
+    to[n] = 0;
+}
+template <std::size_t N> std::string_view text(std::array<char, N> const& a) noexcept {
+    return {a.data(), ::strnlen(a.data(), N)};
+}
+
+void futex_wait(native::atomic<std::uint32_t>& word, std::uint32_t seen, long nanoseconds) noexcept {
+    timespec const t{nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
+    ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &t, nullptr, 0);
+}
+void futex_wake_all(native::atomic<std::uint32_t>& word) noexcept {
+    ::syscall(SYS_futex, &word, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0);
+}
+
+/// "NAME=value" lines: calls f(name, value).
+template <class F> void each_value(std::string_view lines, F f) {
+    while (!lines.empty()) {
+        auto const end = lines.find('\n');
+        auto const line = lines.substr(0, end);
+        auto const equals = line.find('=');
+        if (equals != line.npos) f(line.substr(0, equals), line.substr(equals + 1));
+        lines.remove_prefix(end == lines.npos ? lines.size() : end + 1);
+    }
+}
+
+std::string difference(std::string_view mine, std::string_view theirs, rank me, rank peer) {
+    std::string found;
+    each_value(mine, [&](std::string_view name, std::string_view value) {
+        std::string_view other = "not set";
+        each_value(theirs, [&](std::string_view n, std::string_view v) {
+            if (n == name) other = v;
+        });
+        if (found.empty() && other != value)
+            found = fmt::format("{} is {} on rank {} but {} on rank {}", name, value, me.value, other, peer.value);
+    });
+    return found;
+}
+
+void compare_configuration(control_record const& a, control_record const& b, rank x, rank y) {
+    if (a.configuration == b.configuration) return;
+    auto what = difference(text(a.job_values), text(b.job_values), x, y);
+    if (what.empty()) what = difference(text(b.job_values), text(a.job_values), y, x);
+    if (what.empty()) what = fmt::format("the job-wide configuration of rank {} is not that of rank {}", x.value, y.value);
+    throw error{errc::configuration, "mpt: " + what + ": this must be the same on all ranks of a job."};
+}
+
+void compare_layout(control_record const& a, control_record const& b, rank x, rank y) {
+    if (a.layout == b.layout) return;
+    throw error{
+        errc::launch,
+        fmt::format(
+            "mpt: rank {} runs the stack \"{}\" (layout {:016x}) but rank {} runs \"{}\" (layout {:016x}): all ranks of a job "
+            "must be built with the same stack and the same version of mpt.",
+            x.value, text(a.stack_name), a.layout, y.value, text(b.stack_name), b.layout)};
+}
+} // namespace
+
+struct job::impl {
+    std::shared_ptr<mem::arena> arena;
+    control_header* header = nullptr;
+    std::byte* records = nullptr;
+    pid_t pid = ::getpid();
+    int exceptions = std::uncaught_exceptions();
+    bool left = false;
+};
+
+job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::string_view job_values)
+    : me_{m.me}, size_{m.size}, shares_process_{m.shares_process}, impl_{std::make_unique<impl>()} {
+    process_registry::instance().refuse_fork("join a job");
+    impl_->arena = m.arena ? std::move(m.arena) : mem::arena::open(m.plan);
+    auto const control = impl_->arena->control();
+    impl_->header = reinterpret_cast<control_header*>(control.data());
+    impl_->records = control.data() + control_records_at;
+
+    auto& mine = record(me_);
+    auto was = mine.state.load(std::memory_order_acquire); // sync(boot.record): acquire
+    auto const free = was == rank_state::absent || (was == rank_state::finalized && mine.pid == impl_->pid);
+    if (!free ||
+        !mine.state.compare_exchange_strong(was, rank_state::attached, std::memory_order_acq_rel)) // sync(boot.record): acq_rel
+        throw error{errc::launch, fmt::format("mpt: rank {} of this job is already taken by process {}: a program that a rank "
+                                              "starts is not the same rank twice.",
+                                              me_.value, mine.pid)};
+    mine.pid = impl_->pid;
+    mine.tid = static_cast<std::int32_t>(::syscall(SYS_gettid));
+    mine.layout = layout;
+    mine.configuration = hash_of(job_values);
+    put(mine.stack_name, stack_name);
+    put(mine.job_values, job_values);
+    mine.slice_bytes = impl_->arena->own_limit();
+    mine.addresses = {};
+    if (fences() == fence_mode::sleeper && !register_heavy()) {
+        impl_->header->fences.store(fence_mode::both, std::memory_order_relaxed); // order: meet() publishes it
+        impl_->header->no_membarrier.store(1, std::memory_order_relaxed);         // order: meet() publishes it
+    }
+}
+
+job::~job() {
+    if (std::uncaught_exceptions() <= impl_->exceptions) leave();
+}
+
+control_header& job::header() noexcept { return *impl_->header; }
+control_record& job::record(rank r) noexcept {
+    return *reinterpret_cast<control_record*>(impl_->records + static_cast<std::size_t>(r.value) * sizeof(control_record));
+}
+mem::arena& job::arena() noexcept { return *impl_->arena; }
+std::shared_ptr<mem::arena> job::share_arena() noexcept { return impl_->arena; }
+fence_mode job::fences() const noexcept {
+    return impl_->header->fences.load(std::memory_order_relaxed);
+} // order: final after meet()
+bool job::scarce() const noexcept { return impl_->header->scarce != 0; }
+
+void job::publish(unsigned slot, unsigned lane, std::span<std::byte const> address) {
+    auto& all = record(me_).addresses;
+    auto const room =
+        std::ranges::find_if(all, [&](auto const& a) { return a.size == 0 || (a.slot == slot && a.lane == lane); });
+    if (address.empty() || address.size() > control_record::address_bytes || room == all.end())
+        throw error{errc::argument, fmt::format("mpt: the address of transport {} lane {} ({} bytes) does not fit the control "
+                                                "record ({} addresses of up to {} bytes).",
+                                                slot, lane, address.size(), all.size(), control_record::address_bytes)};
+    room->slot = static_cast<std::uint16_t>(slot);
+    room->lane = static_cast<std::uint16_t>(lane);
+    std::ranges::copy(address, room->data.begin());
+    room->size = static_cast<std::uint32_t>(address.size());
+}
+
+std::span<std::byte const> job::address(rank peer, unsigned slot, unsigned lane) noexcept {
+    for (auto const& a : record(peer).addresses)
+        if (a.size != 0 && a.slot == slot && a.lane == lane) return std::span{a.data}.first(a.size);
+    return {};
+}
+
+std::uint32_t job::arrive() {
+    process_registry::instance().refuse_fork("meet the other ranks");
+    auto const meeting = ++record(me_).rounds * static_cast<std::uint32_t>(size_);
+    impl_->header->arrived.fetch_add(1, std::memory_order_acq_rel); // sync(boot.meet): acq_rel
+    if (all_here(meeting)) futex_wake_all(impl_->header->arrived);
+    return meeting;
+}
+
+bool job::all_here(std::uint32_t meeting) const noexcept {
+    auto const seen = impl_->header->arrived.load(std::memory_order_acquire); // sync(boot.meet): acquire
+    return static_cast<std::int32_t>(seen - meeting) >= 0;
+}
+
+void job::meet() {
+    auto& h = *impl_->header;
+    auto const meeting = arrive();
+    long nap = 50'000;
+    for (int looks = 0;; ++looks) {
+        auto const seen = h.arrived.load(std::memory_order_acquire); // sync(boot.meet): acquire
+        if (all_here(meeting)) break;
+        if (aborted() || (looks > 100 && launcher_gone())) follow_abort();
+        if (looks < 100) ::sched_yield();
+        else futex_wait(h.arrived, seen, nap = std::min(nap * 2, 10'000'000L));
+    }
+    if (record(me_).state.load(std::memory_order_relaxed) != rank_state::attached)
+        return; // order: only this rank writes it now
+    for (rank r = 0; r < size_; r = r + 1) {
+        auto const least = rank{0};
+        compare_layout(record(least), record(r), least, r);
+        compare_configuration(record(least), record(r), least, r);
+    }
+    record(me_).state.store(rank_state::running, std::memory_order_release); // sync(boot.record): release
+}
+
+void job::leave() noexcept {
+    if (impl_->left || impl_->pid != ::getpid()) return;
+    impl_->left = true;
+    record(me_).state.store(rank_state::finalized, std::memory_order_release); // sync(boot.record): release
+}
+
+bool job::aborted() const noexcept {
+    return impl_->header->aborted.load(std::memory_order_relaxed) != 0;
+} // order: a hint to look closer
+
+bool job::launcher_gone() const noexcept {
+    auto const pid = impl_->header->launcher_pid;
+    return pid > 0 && ::kill(pid, 0) != 0 && errno == ESRCH;
+}
+
+void job::follow_abort() {
+    auto const word = impl_->header->aborted.load(std::memory_order_acquire); // sync(boot.abort): acquire
+    if (!shares_process_) ::_exit(word == 0 ? 1 : static_cast<int>(word - 1) & 255);
+    auto const who = impl_->header->abort_rank.load(std::memory_order_relaxed); // order: stored before `aborted` was released
+    throw error{errc::peer_gone, fmt::format("mpt: rank {} ended the job.", who)};
+}
+
+void job::abort(int code, std::string_view why) noexcept {
+    code = (code & 255) == 0 ? 1 : code & 255;
+    auto& h = *impl_->header;
+    std::uint32_t none = 0;
+    h.abort_rank.store(static_cast<std::uint32_t>(me_.value), std::memory_order_relaxed); // order: `aborted` releases it
+    h.aborted.compare_exchange_strong(none, 1u + static_cast<std::uint32_t>(code),
+                                      std::memory_order_acq_rel); // sync(boot.abort): acq_rel
+    futex_wake_all(h.arrived);
+    std::fprintf(stderr, "mpt: rank %d of %d (process %d) ended the job with exit code %d%s%.*s\n", me_.value, size_,
+                 impl_->pid, code, why.empty() ? "." : ": ", static_cast<int>(why.size()), why.data());
+    std::fflush(stderr);
+    ::_exit(code);
+}
+
+} // namespace mpt::inline v0::boot

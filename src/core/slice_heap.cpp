@@ -1,0 +1,262 @@
+// The owner's side of a slice (mem/arena.hpp): runs of pages, library extents, small objects.
+//
+//        0                                                                  bytes
+//        +---------+---------+----- free -----+--------+------+-------------+
+//        | extents | extents |                | user   | free | user        |
+//        +---------+---------+----------------+--------+------+-------------+
+//          library, lowest fit                  user, best fit, from the top
+#include <mpt/core/error.hpp>
+#include <mpt/mem/arena.hpp>
+
+#include "arena_system.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <set>
+#include <vector>
+
+#include <boost/interprocess/managed_external_buffer.hpp>
+#include <fmt/format.h>
+
+namespace mpt::inline v0::mem {
+namespace {
+constexpr std::uint64_t page = 4096;
+constexpr std::uint64_t chunk = 128 << 10;      // what the library commits at once, where there is room
+constexpr std::uint64_t object_pool = 64 << 10; // first extent for small objects; later ones double
+
+constexpr std::uint64_t up(std::uint64_t n, std::uint64_t to) noexcept { return (n + to - 1) / to * to; }
+
+/// Free and used runs of a range. All metadata lies outside of it. May throw bad_alloc: taking then changes nothing,
+/// and a run that was given is lost.
+class page_runs {
+    std::map<std::uint64_t, std::uint64_t> free_;               // start -> size
+    std::set<std::pair<std::uint64_t, std::uint64_t>> by_size_; // (size, start)
+
+    void insert(std::uint64_t start, std::uint64_t n) {
+        auto const it = free_.emplace(start, n).first;
+        try {
+            by_size_.emplace(n, start);
+        } catch (...) {
+            free_.erase(it);
+            throw;
+        }
+    }
+    void erase(std::map<std::uint64_t, std::uint64_t>::iterator run) {
+        by_size_.erase({run->second, run->first});
+        free_.erase(run);
+    }
+    /// Cuts n bytes off a run, from its low or its high end. Reuses the run's nodes: cannot fail.
+    std::uint64_t cut(std::map<std::uint64_t, std::uint64_t>::iterator run, std::uint64_t n, bool low) {
+        auto const [start, size] = *run;
+        auto node = free_.extract(run);
+        auto key = by_size_.extract({size, start});
+        if (size > n) {
+            node.key() = low ? start + n : start;
+            node.mapped() = size - n;
+            key.value() = {size - n, node.key()};
+            free_.insert(std::move(node));
+            by_size_.insert(std::move(key));
+        }
+        return low ? start : start + size - n;
+    }
+
+public:
+    static constexpr std::uint64_t none = ~0ull;
+
+    explicit page_runs(std::uint64_t n) { insert(0, n); }
+
+    /// Best fit, from the high end.
+    std::uint64_t take(std::uint64_t n) {
+        auto const best = by_size_.lower_bound({n, 0});
+        return best == by_size_.end() ? none : cut(free_.find(best->second), n, false);
+    }
+    /// The lowest place that fits.
+    std::uint64_t take_low(std::uint64_t n) {
+        for (auto run = free_.begin(); run != free_.end(); ++run)
+            if (run->second >= n) return cut(run, n, true);
+        return none;
+    }
+    /// Takes a run back and joins it with its neighbours.
+    void give(std::uint64_t start, std::uint64_t n) {
+        auto const after = free_.lower_bound(start);
+        if (after != free_.begin())
+            if (auto const before = std::prev(after); before->first + before->second == start) {
+                start = before->first;
+                n += before->second;
+                erase(before);
+            }
+        if (after != free_.end() && after->first == start + n) {
+            n += after->second;
+            erase(after);
+        }
+        insert(start, n);
+    }
+    std::uint64_t largest() const noexcept { return by_size_.empty() ? 0 : by_size_.rbegin()->first; }
+};
+
+namespace bi = boost::interprocess;
+/// A heap of small objects in one extent; one owner, so no mutex.
+using object_heap = bi::basic_managed_external_buffer<char, bi::rbtree_best_fit<bi::null_mutex_family>, bi::iset_index>;
+
+struct pool {
+    std::span<std::byte> where;
+    object_heap heap;
+    pool(std::span<std::byte> s) : where{s}, heap{bi::create_only, s.data(), s.size()} {}
+    bool holds(void const* p) const noexcept { return p >= where.data() && p < where.data() + where.size(); }
+};
+} // namespace
+
+struct slice_heap::impl {
+    std::mutex turn; // lanes grow under their own locks, and the user allocates under none
+    std::shared_ptr<arena> where;
+    rank owner;
+    std::span<std::byte> all;
+    page_runs runs;
+    std::map<std::uint64_t, std::uint64_t> user; // offset -> size of what allocate() handed out
+    std::span<std::byte> open{};                 // committed, not handed out yet
+    std::vector<std::unique_ptr<pool>> pools;
+    std::uint64_t used = 0;
+    bool discards = true; // false once the system refused to take pages back
+
+    impl(std::shared_ptr<arena> w, rank o, std::span<std::byte> s) : where{std::move(w)}, owner{o}, all{s}, runs{s.size()} {}
+
+    std::uint64_t offset(void const* p) const noexcept {
+        return static_cast<std::uint64_t>(static_cast<std::byte const*>(p) - all.data());
+    }
+
+    std::span<std::byte> zeroed(std::span<std::byte> s) const noexcept {
+        if (!discards) std::memset(s.data(), 0, s.size()); // pages that nobody took back still hold old bytes
+        return s;
+    }
+    /// A committed run for the library, or empty.
+    std::span<std::byte> committed(std::uint64_t n) {
+        auto const at = runs.take_low(n);
+        if (at == page_runs::none) return {};
+        if (where->commit(owner, at, n) != status::ok) {
+            runs.give(at, n);
+            return {};
+        }
+        used += n;
+        return zeroed(all.subspan(at, n));
+    }
+    std::span<std::byte> carve(std::size_t n, std::size_t align) noexcept {
+        auto const skip = up(offset(open.data()), align) - offset(open.data());
+        if (open.empty() || skip + n > open.size()) return {};
+        auto const s = open.subspan(skip, n);
+        open = open.subspan(skip + n);
+        return s;
+    }
+    std::span<std::byte> extent(std::size_t n, std::size_t align) {
+        if (n == 0 || n > all.size() || align > page) return {};
+        if (auto const s = carve(n, align); !s.empty()) return s;
+        auto const least = up(n, page);
+        auto fresh = committed(std::max(least, chunk));
+        if (fresh.empty() && least < chunk) fresh = committed(least);
+        if (fresh.empty()) return {};
+        auto const s = fresh.first(n);
+        if (fresh.size() - n > open.size()) open = fresh.subspan(n);
+        return s;
+    }
+    void* object(std::size_t n, std::size_t align) {
+        align = std::max(align, alignof(std::max_align_t));
+        for (auto const& p : pools)
+            if (auto* const at = p->heap.allocate_aligned(n, align, std::nothrow)) return at;
+        auto const wanted = std::max(object_pool << std::min<std::size_t>(pools.size(), 4), up(n + align + 1024, page));
+        auto const s = extent(wanted, page);
+        if (s.empty()) return nullptr;
+        pools.push_back(std::make_unique<pool>(s));
+        return pools.back()->heap.allocate_aligned(n, align, std::nothrow);
+    }
+    [[noreturn]] void refuse(std::uint64_t n) const {
+        throw error{errc::no_memory, "mpt: " + shortage(n, where->room()) + "."};
+    }
+    std::span<std::byte> allocate(std::uint64_t n) {
+        if (n > where->room().free) refuse(n);
+        auto const at = runs.take(n);
+        if (at == page_runs::none)
+            throw error{
+                errc::no_memory,
+                fmt::format(
+                    "mpt: {} were asked for, but the largest free part of this rank's slice is {} (slice {}, limited by {}).",
+                    detail::human(n), detail::human(runs.largest()), detail::human(all.size()), where->limited_by())};
+        try {
+            if (where->may_bus_error() && where->commit(owner, at, n) != status::ok) refuse(n);
+            user.emplace(at, n);
+        } catch (...) {
+            runs.give(at, n);
+            throw;
+        }
+        used += n;
+        return zeroed(all.subspan(at, n));
+    }
+    void deallocate(std::span<std::byte> s) {
+        auto const run = user.find(offset(s.data()));
+        if (run == user.end()) return;
+        auto const [at, n] = *run;
+        if (where->discard(owner, at, n) != status::ok) discards = false;
+        runs.give(at, n);
+        used -= n;
+        user.erase(run);
+    }
+};
+
+slice_heap::slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t n) {
+    auto const s = where->slice(owner, n / page * page);
+    if (s.empty())
+        throw error{errc::no_memory, fmt::format("mpt: rank {}'s slice of {} cannot be mapped (limited by {}).", owner.value,
+                                                 detail::human(n), where->limited_by())};
+    impl_ = std::make_unique<impl>(std::move(where), owner, s);
+    impl_->discards = impl_->where->discard(owner, 0, s.size()) == status::ok;
+}
+slice_heap::~slice_heap() = default;
+
+std::span<std::byte> slice_heap::extent(std::size_t n, std::size_t align) noexcept try {
+    std::scoped_lock const hold{impl_->turn};
+    return impl_->extent(n, align);
+} catch (std::bad_alloc const&) { return {}; }
+
+void* slice_heap::object(std::size_t n, std::size_t align) noexcept try {
+    std::scoped_lock const hold{impl_->turn};
+    return impl_->object(n, align);
+} catch (...) { // bad_alloc, or Interprocess finding an extent too small
+    return nullptr;
+}
+
+void slice_heap::free_object(void* p) noexcept {
+    std::scoped_lock const hold{impl_->turn};
+    for (auto const& pool : impl_->pools)
+        if (pool->holds(p)) return pool->heap.deallocate(p);
+}
+
+std::span<std::byte> slice_heap::allocate(std::size_t n) {
+    if (n == 0) return {};
+    if (n > impl_->all.size()) n = std::max(n, n / page * page); // too large to round up
+    else n = up(n, page);
+    std::scoped_lock const hold{impl_->turn};
+    return impl_->allocate(n);
+}
+
+void slice_heap::deallocate(std::span<std::byte> s) noexcept try {
+    std::scoped_lock const hold{impl_->turn};
+    impl_->deallocate(s);
+} catch (std::bad_alloc const&) {
+    // the run is lost to this heap, nothing else
+}
+
+bool slice_heap::contains(void const* p, std::size_t n) const noexcept {
+    auto const at = reinterpret_cast<std::uintptr_t>(p), start = reinterpret_cast<std::uintptr_t>(impl_->all.data());
+    return at >= start && at - start <= impl_->all.size() && n <= impl_->all.size() - (at - start);
+}
+reference slice_heap::refer(void const* p) const noexcept {
+    return {static_cast<std::uint32_t>(impl_->owner.value), 0, impl_->offset(p)};
+}
+std::span<std::byte> slice_heap::whole() const noexcept { return impl_->all; }
+std::uint64_t slice_heap::used() const noexcept {
+    std::scoped_lock const hold{impl_->turn};
+    return impl_->used;
+}
+
+} // namespace mpt::inline v0::mem

@@ -1,0 +1,46 @@
+// What this libmpt_core was built as.
+#include <mpt/core/version.hpp>
+
+namespace mpt::inline v0 {
+
+namespace {
+
+#if defined(__clang__)
+constexpr std::string_view compiler = __VERSION__; // says "Clang" by itself
+#else
+constexpr std::string_view compiler = "g++ " __VERSION__;
+#endif
+
+#if defined(NDEBUG)
+constexpr std::string_view kind_of_build = "release";
+#else
+constexpr std::string_view kind_of_build = "debug";
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::string_view checks = " with address sanitizer";
+#elif defined(__SANITIZE_THREAD__)
+constexpr std::string_view checks = " with thread sanitizer";
+#else
+constexpr std::string_view checks = "";
+#endif
+
+#if defined(__x86_64__)
+constexpr std::string_view machine = "x86_64";
+#elif defined(__aarch64__)
+constexpr std::string_view machine = "aarch64";
+#else
+constexpr std::string_view machine = "another machine";
+#endif
+
+} // namespace
+
+version core_version() noexcept { return header_version; } // of the headers the library was compiled with
+
+std::string_view core_build() noexcept {
+    static std::string const text =
+        std::string{compiler} + ", " + std::string{kind_of_build} + std::string{checks} + ", " + std::string{machine};
+    return text;
+}
+
+} // namespace mpt::inline v0

@@ -1,0 +1,260 @@
+#include "supervisor.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace mptrun {
+namespace {
+using mpt::boot::rank_state;
+
+constexpr std::chrono::seconds grace{2};
+constexpr int timed_out = 124;
+
+void say(std::string const& sentence) { write_all(2, "mptrun: " + sentence + '\n'); }
+
+/// Both ends close-on-exec; the child gets its end by dup2.
+std::pair<int, int> new_pipe() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw usage_error{fmt::format("no pipe for a rank's output: {}.", std::strerror(errno))};
+    return {ends[0], ends[1]};
+}
+
+/// High numbers: shell scripts between us and the program use the low ones.
+int move_high(int fd) noexcept {
+    for (int const from : {700, 200, 64}) {
+        auto const moved = ::fcntl(fd, F_DUPFD_CLOEXEC, from);
+        if (moved < 0) continue;
+        ::close(fd);
+        return moved;
+    }
+    return fd;
+}
+
+mpt::mem::arena_plan new_segments(int ranks) {
+    auto plan = mpt::boot::make_segments(ranks);
+    plan.control_fd = move_high(plan.control_fd);
+    plan.data_fd = move_high(plan.data_fd);
+    return plan;
+}
+} // namespace
+
+supervisor::supervisor(options const& o)
+    : options_{o}, plan_{new_segments(o.ranks)}, arena_{mpt::mem::arena::open(plan_)},
+      header_{reinterpret_cast<mpt::boot::control_header*>(arena_->control().data())}, signals_{io_}, limit_{io_}, grace_{io_},
+      deserters_{io_}, drain_{io_}, ranks_(static_cast<std::size_t>(o.ranks)) {
+    header_->launcher_pid = ::getpid();
+}
+
+supervisor::~supervisor() {
+    if (alive_ > 0) send(SIGKILL); // start_all() gave up in the middle
+}
+
+mpt::boot::control_record& supervisor::record(int rank) {
+    return *reinterpret_cast<mpt::boot::control_record*>(arena_->control().data() + mpt::boot::control_records_at +
+                                                         static_cast<std::size_t>(rank) * sizeof(mpt::boot::control_record));
+}
+
+int supervisor::run() {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1); // what a rank leaves behind comes to us
+    catch_signals();
+    start_all();
+    listen();
+    if (options_.timeout.count() > 0) {
+        limit_.expires_after(options_.timeout);
+        limit_.async_wait([this](boost::system::error_code stopped) {
+            if (!stopped)
+                fail(-1, timed_out,
+                     fmt::format("the time limit of {:g} s is over", static_cast<double>(options_.timeout.count()) / 1000));
+        });
+    }
+    io_.run();
+    for (auto& o : outputs_) o.flush();
+    return code_;
+}
+
+void supervisor::catch_signals() {
+    auto const is_ignored = [](int s) {
+        struct sigaction now {};
+        return ::sigaction(s, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+    };
+    for (int const s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGPIPE})
+        if (is_ignored(s)) ignored_.push_back(s);
+    for (int const s : {SIGPIPE, SIGTTIN, SIGTTOU}) ::signal(s, SIG_IGN);
+    for (int const s : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT})
+        if (std::ranges::find(ignored_, s) == ignored_.end()) signals_.add(s);
+}
+
+void supervisor::start_all() {
+    starter start{options_, plan_, *header_, ignored_};
+    for (int r = 0; r < options_.ranks; ++r) {
+        auto const where = streams_of(r);
+        auto& m = ranks_[static_cast<std::size_t>(r)];
+        m.pid = start.start(r, where);
+        m.alive = true;
+        ++alive_;
+        for (int const fd : {where.in, where.out, where.err})
+            if (fd >= 0) ::close(fd);
+    }
+}
+
+streams supervisor::streams_of(int rank) {
+    streams s;
+    if (rank != 0) s.in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    else if (::isatty(0)) {
+        auto const [read, write] = new_pipe();
+        s.in = read;
+        input_ = std::make_unique<terminal>(io_, write);
+        input_->start();
+    }
+    if (!options_.tag_output) return s;
+    for (auto const& [end, to] : {std::pair{&s.out, 1}, {&s.err, 2}}) {
+        auto const [read, write] = new_pipe();
+        *end = write;
+        outputs_.emplace_back(io_, read, to, rank, [this] { stop_when_drained(); }).start();
+    }
+    return s;
+}
+
+void supervisor::listen() {
+    signals_.async_wait([this](boost::system::error_code stopped, int signal) {
+        if (stopped) return;
+        signalled(signal);
+        if (alive_ > 0) listen();
+        else finish();
+    });
+}
+
+void supervisor::signalled(int signal) {
+    switch (signal) {
+    case SIGCHLD: return reap();
+    case SIGTSTP:
+        send(SIGTSTP);
+        ::kill(::getpid(), SIGSTOP);
+        return;
+    case SIGINT:
+        if (++interrupts_ > 1) return send(SIGKILL);
+        return end_others(signal);
+    case SIGTERM:
+    case SIGHUP: return end_others(signal);
+    default: return send(signal);
+    }
+}
+
+void supervisor::reap() {
+    int status = 0;
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+        for (std::size_t r = 0; r < ranks_.size(); ++r) // orphans of ranks are only reaped
+            if (ranks_[r].pid == pid && ranks_[r].alive) ended(static_cast<int>(r), status);
+}
+
+void supervisor::ended(int rank, int wait_status) {
+    auto& m = ranks_[static_cast<std::size_t>(rank)];
+    m.alive = false;
+    --alive_;
+    record(rank).exit_state = wait_status;
+    if (WIFSIGNALED(wait_status)) {
+        auto const signal = WTERMSIG(wait_status);
+        fail(rank, 128 + signal,
+             fmt::format("rank {} (process {}) was killed by signal {} ({})", rank, m.pid, signal, ::strsignal(signal)));
+    } else if (auto const code = WEXITSTATUS(wait_status); code != 0) {
+        fail(rank, code, fmt::format("rank {} (process {}) ended with exit code {}", rank, m.pid, code));
+    } else judge_quiet_end(rank);
+}
+
+/// Exit code 0 is a failure all the same when the others wait for the rank.
+void supervisor::judge_quiet_end(int rank) {
+    auto const state = record(rank).state.load(std::memory_order_acquire); // sync(boot.record): acquire
+    if (state == rank_state::finalized) return;
+    if (state == rank_state::absent) {
+        left_early_ = true;
+        return look_for_deserters();
+    }
+    fail(rank, 1,
+         fmt::format("rank {} (process {}) ended without finalizing (exit code 0)", rank,
+                     ranks_[static_cast<std::size_t>(rank)].pid));
+}
+
+/// A program without mpt may run under mptrun. But when a rank ended that never joined, and another has joined, the other waits
+/// for ever. Looked at again now and then, because the other may join later.
+void supervisor::look_for_deserters() {
+    if (!left_early_ || alive_ == 0 || ending_) return;
+    int gone = -1;
+    bool joined = false;
+    for (int r = 0; r < options_.ranks; ++r) {
+        auto const absent = record(r).state.load(std::memory_order_acquire) == rank_state::absent; // sync(boot.record): acquire
+        if (absent && !ranks_[static_cast<std::size_t>(r)].alive) gone = r;
+        joined = joined || !absent;
+    }
+    if (gone >= 0 && joined)
+        return fail(gone, 1,
+                    fmt::format("rank {} (process {}) ended without joining the job that others wait in (exit code 0)", gone,
+                                ranks_[static_cast<std::size_t>(gone)].pid));
+    deserters_.expires_after(std::chrono::milliseconds{200});
+    deserters_.async_wait([this](boost::system::error_code stopped) {
+        if (!stopped) look_for_deserters();
+    });
+}
+
+std::string supervisor::others() const {
+    return alive_ == 0 ? "." : alive_ == 1 ? "; ending the other rank." : fmt::format("; ending the other {} ranks.", alive_);
+}
+
+void supervisor::fail(int rank, int code, std::string const& why) {
+    if (failed_) return;
+    failed_ = true;
+    code_ = code;
+    auto const told = header_->aborted.load(std::memory_order_acquire) != 0; // sync(boot.abort): acquire
+    if (!ending_ && !told) say(rank >= 0 ? why + others() : fmt::format("{}; ending {} ranks.", why, alive_));
+    std::uint32_t none = 0;
+    if (rank >= 0)
+        header_->abort_rank.store(static_cast<std::uint32_t>(rank), std::memory_order_relaxed); // order: `aborted` releases it
+    header_->aborted.compare_exchange_strong(none, 1u + static_cast<unsigned>(code),
+                                             std::memory_order_acq_rel); // sync(boot.abort): acq_rel
+    ::syscall(SYS_futex, &header_->arrived, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0);
+    end_others(SIGTERM);
+}
+
+void supervisor::end_others(int signal) {
+    send(signal);
+    send(SIGCONT); // a stopped rank must be able to end
+    if (std::exchange(ending_, true)) return;
+    grace_.expires_after(grace);
+    grace_.async_wait([this](boost::system::error_code stopped) {
+        if (!stopped) send(SIGKILL);
+    });
+}
+
+void supervisor::send(int signal) {
+    for (auto const& m : ranks_)
+        if (m.alive) ::kill(-m.pid, signal);
+}
+
+/// All ranks have ended; what is still in their pipes is not lost.
+void supervisor::finish() {
+    for (auto* const timer : {&limit_, &grace_, &deserters_}) timer->cancel();
+    input_.reset();
+    if (failed_ || ending_) // members of the ranks' groups that outlived them
+        for (auto const& m : ranks_) ::kill(-m.pid, SIGKILL);
+    drain_.expires_after(std::chrono::milliseconds{500}); // a child of a rank may hold a pipe for ever
+    drain_.async_wait([this](boost::system::error_code stopped) {
+        if (!stopped) io_.stop();
+    });
+    stop_when_drained();
+}
+
+void supervisor::stop_when_drained() {
+    if (alive_ == 0 && std::ranges::all_of(outputs_, &tagged::at_end)) io_.stop();
+}
+
+} // namespace mptrun

@@ -1,0 +1,130 @@
+#include <atomic>
+#include <cstdlib>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+#include <mpt/boot/boot.hpp>
+#include <mpt/core/error.hpp>
+
+#include "support/job_of.hpp"
+
+namespace {
+using namespace mpt;
+
+std::string thrown(auto&& f) {
+    try {
+        f();
+    } catch (error const& e) { return e.what(); }
+    return "nothing was thrown";
+}
+bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
+TEST(job, nobody_leaves_a_meeting_before_everybody_came) {
+    std::atomic<int> came{0};
+    test::run_ranks(4, [&](boot::job& job, mem::slice_heap&, int) {
+        for (int round = 1; round <= 200; ++round) {
+            came.fetch_add(1);
+            job.meet();
+            ASSERT_GE(came.load(), 4 * round);
+        }
+    });
+}
+
+TEST(job, different_stacks_are_an_error_that_names_both_on_every_rank) {
+    auto const who = test::job_of(2);
+    std::string seen[2];
+    test::watchdog const guard{"different stacks"};
+    auto const rank_of = [&](std::size_t r) {
+        boot::job job{who[r], 10 + r, r == 0 ? "smp+ticket" : "self+none"};
+        seen[r] = thrown([&] { job.meet(); });
+    };
+    std::thread other{rank_of, 1};
+    rank_of(0);
+    other.join();
+    EXPECT_EQ(seen[0], seen[1]);
+    EXPECT_TRUE(has(seen[0], "smp+ticket") && has(seen[0], "self+none")) << seen[0];
+}
+
+TEST(job, different_configurations_are_an_error_that_names_variable_values_and_ranks) {
+    auto const who = test::job_of(3);
+    std::string seen[3];
+    test::watchdog const guard{"different configurations"};
+    auto const rank_of = [&](std::size_t r) {
+        boot::job job{who[r], 1, "s", r == 2 ? "MPT_A=1\nMPT_EAGER_MAX=8192\n" : "MPT_A=1\nMPT_EAGER_MAX=4096\n"};
+        seen[r] = thrown([&] { job.meet(); });
+    };
+    std::thread one{rank_of, 1}, two{rank_of, 2};
+    rank_of(0);
+    one.join();
+    two.join();
+    EXPECT_EQ(seen[0], "mpt: MPT_EAGER_MAX is 4096 on rank 0 but 8192 on rank 2: this must be the same on all ranks of a job.");
+    EXPECT_EQ(seen[1], seen[0]);
+    EXPECT_EQ(seen[2], seen[0]);
+}
+
+TEST(job, an_address_that_was_not_published_is_empty) {
+    test::run_ranks(2, [](boot::job& job, mem::slice_heap&, int me) {
+        std::array<std::byte, 120> a{};
+        a[0] = std::byte(me);
+        if (me == 0) job.publish(1, 2, a);
+        job.meet();
+        EXPECT_EQ(job.address(0, 1, 2).size(), 120u);
+        EXPECT_TRUE(job.address(0, 1, 1).empty());
+        EXPECT_TRUE(job.address(1, 1, 2).empty());
+        std::array<std::byte, 121> large{};
+        EXPECT_THROW(job.publish(0, 0, large), error);
+    });
+}
+
+TEST(job, a_rank_is_taken_once_and_free_again_for_its_own_process_after_it_left) {
+    auto const who = test::job_of(1);
+    {
+        boot::job first{who[0], 1, "s"};
+        EXPECT_TRUE(has(thrown([&] { boot::job second{who[0], 1, "s"}; }), "already taken"));
+        first.meet();
+    }
+    boot::job again{who[0], 1, "s"};
+    again.meet();
+}
+
+TEST(job, ranks_that_wait_learn_that_another_failed) {
+    EXPECT_THROW(test::run_ranks(3,
+                                 [](boot::job& job, mem::slice_heap&, int me) {
+                                     if (me == 1) throw std::logic_error{"rank 1 gave up"};
+                                     job.meet();
+                                 }),
+                 std::logic_error);
+}
+
+TEST(job, more_ranks_than_cpus_are_scarce_and_fence_on_both_sides) {
+    auto const who = test::job_of(4096);
+    boot::job job{who[7], 1, "s"};
+    EXPECT_TRUE(job.scarce());
+    EXPECT_EQ(job.fences(), fence_mode::both);
+}
+
+struct foreign : testing::TestWithParam<std::vector<std::pair<char const*, char const*>>> {};
+
+TEST_P(foreign, launchers_step_is_refused_with_a_sentence) {
+    for (auto const& [name, value] : GetParam()) ::setenv(name, value, 1);
+    auto const said = thrown([] { boot::refuse_foreign_launcher(); });
+    for (auto const& [name, value] : GetParam()) ::unsetenv(name);
+    EXPECT_TRUE(has(said, "Start it with mptrun")) << said;
+}
+INSTANTIATE_TEST_SUITE_P(of, foreign,
+                         testing::Values(foreign::ParamType{{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}},
+                                         foreign::ParamType{{"PMIX_RANK", "0"}},
+                                         foreign::ParamType{{"PMI_SIZE", "2"}, {"PMI_RANK", "0"}},
+                                         foreign::ParamType{{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}},
+                                         foreign::ParamType{{"PALS_RANKID", "0"}}));
+
+TEST(detect, a_program_started_by_hand_is_a_job_of_one_and_stays_the_same_rank) {
+    auto const m = boot::detect();
+    EXPECT_EQ(m.me, 0);
+    EXPECT_EQ(m.size, 1);
+    EXPECT_EQ(boot::detect().arena, m.arena);
+    boot::job job{m, 1, "s"};
+    job.meet();
+}
+
+} // namespace

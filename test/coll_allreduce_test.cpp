@@ -1,0 +1,119 @@
+#include <functional>
+
+#include "support/team.hpp"
+#include <mpt/coll/allreduce.hpp>
+#include <mpt/mpi/operations.hpp>
+
+namespace {
+using namespace mpt::test;
+namespace coll = mpt::coll;
+
+using bytes_in = std::span<std::byte const>;
+
+/// The general algorithm with one element type and any operation: one instantiation for all cases.
+void reduce(coll::team<mpt::local_stack> const& team, std::vector<long>& v, bool commutes, long (*op)(long, long)) {
+    coll::allreduce(team, writable(v), sizeof(long), commutes,
+                    [&op](bytes_in l, bytes_in r, std::span<std::byte> into) { mpt::detail::combine<long>(l, r, into, op); });
+}
+long add(long a, long b) { return a + b; }
+/// Associative, does not commute: keeps the digits of both in order, in base 10.
+long join(long a, long b) {
+    long shift = 10;
+    while (b >= shift) shift *= 10;
+    return a * shift + b;
+}
+
+TEST(coll_allreduce, sums_of_all_sizes_on_all_numbers_of_ranks) {
+    for (int n : sizes_of_teams)
+        run_team(n, [n](auto const& team, int me) {
+            // 2048 longs are the last that double; fewer elements than places cannot be halved
+            for (std::size_t len : {1u, 7u, 2048u, 2049u, 30011u})
+                for (bool commutes : {true, false}) {
+                    std::vector<long> v(len);
+                    for (std::size_t i = 0; i < len; ++i) v[i] = static_cast<long>(i) + me;
+                    reduce(team, v, commutes, add);
+                    for (std::size_t i = 0; i < len; ++i)
+                        ASSERT_EQ(v[i], static_cast<long>(i) * n + n * (n - 1) / 2)
+                            << "n " << n << " length " << len << " at " << i;
+                }
+        });
+}
+
+TEST(coll_allreduce, combines_in_rank_order) {
+    for (int n : {2, 3, 4, 5, 6, 7, 8})
+        run_team(n, [n](auto const& team, int me) {
+            for (std::size_t len : {1u, 3000u}) {
+                std::vector<long> v(len, me + 1);
+                reduce(team, v, false, join);
+                auto const all = std::string{"12345678"}.substr(0, static_cast<std::size_t>(n));
+                ASSERT_EQ(v.front(), std::stol(all));
+                ASSERT_EQ(v.back(), std::stol(all));
+            }
+        });
+}
+
+TEST(coll_allreduce, of_nothing_is_nothing) {
+    for (int n : sizes_of_teams)
+        run_team(n, [](auto const& team, int) {
+            std::vector<long> none;
+            reduce(team, none, true, add);
+            EXPECT_TRUE(none.empty());
+        });
+}
+
+TEST(coll_allreduce, large_elements_that_are_few_keep_whole) {
+    struct block { // larger than the limit of doubling, but fewer elements than places
+        long first;
+        char rest[40000];
+    };
+    run_team(5, [](auto const& team, int me) {
+        std::vector<block> v(2);
+        v[0].first = me, v[1].first = 10 * me;
+        auto op = [](block a, block const& b) { return a.first += b.first, a; };
+        coll::allreduce(team, writable(v), sizeof(block), true, [&op](bytes_in l, bytes_in r, std::span<std::byte> into) {
+            mpt::detail::combine<block>(l, r, into, op);
+        });
+        EXPECT_EQ(v[0].first, 10);
+        EXPECT_EQ(v[1].first, 100);
+    });
+}
+
+TEST(coll_allreduce, other_sizes_on_other_ranks_are_a_sentence) {
+    auto const said = failure_of_team(2, [](auto const& team, int me) {
+        std::vector<long> v(me == 0 ? 3 : 5);
+        reduce(team, v, true, add);
+    });
+    EXPECT_NE(said.find("called a collective with different sizes"), std::string::npos) << said;
+}
+
+TEST(coll_allreduce, places_are_a_power_of_two_and_each_is_one_rank) {
+    for (int n = 1; n <= 70; ++n) {
+        coll::detail::places const at{n};
+        EXPECT_EQ(at.count & (at.count - 1), 0);
+        EXPECT_LE(at.count, n);
+        EXPECT_GT(2 * at.count, n);
+        int folded = 0;
+        for (int r = 0; r < n; ++r) {
+            if (at.of(r) < 0) {
+                EXPECT_GE(at.of(r - 1), 0);
+                ++folded;
+            } else EXPECT_EQ(at.rank_at(at.of(r)), r);
+        }
+        EXPECT_EQ(folded, n - at.count);
+        for (int p = 1; p < at.count; ++p) EXPECT_LT(at.rank_at(p - 1), at.rank_at(p)) << "order is kept";
+    }
+}
+
+TEST(coll_allreduce, blocks_cover_everything_once) {
+    for (std::size_t n : {8u, 9u, 1000u, 1023u})
+        for (int width : {1, 2, 4, 8}) {
+            std::size_t next = 0;
+            for (int p = 0; p < 8; p += width) {
+                auto const b = coll::detail::block(n, 8, p, width);
+                EXPECT_EQ(b.first, next);
+                next += b.count;
+            }
+            EXPECT_EQ(next, n);
+        }
+}
+} // namespace

@@ -1,0 +1,74 @@
+#include <mpt/lock/ticket.hpp>
+
+#include <cstring>
+
+#include "lock_conformance.hpp"
+
+namespace mpt::test {
+
+/// Waiters that go to sleep at once, on one bell or on two: the way by which wake-ups could be lost.
+using all_asleep_on_one_bell = lock::basic_ticket<0, 0, 1>;
+using all_asleep_on_two_bells = lock::basic_ticket<0, 0, 2>;
+
+INSTANTIATE_TYPED_TEST_SUITE_P(ticket, lock_conformance, lock::ticket);
+INSTANTIATE_TYPED_TEST_SUITE_P(all_asleep_on_one_bell, lock_conformance, all_asleep_on_one_bell);
+INSTANTIATE_TYPED_TEST_SUITE_P(all_asleep_on_two_bells, lock_conformance, all_asleep_on_two_bells);
+
+template <class Lock> void pass_to_and_fro(Lock& lock, int rounds) {
+    ten_counters counters;
+    std::thread other{[&] {
+        for (int i = 0; i < rounds; ++i) {
+            mpt::guard g{lock};
+            EXPECT_TRUE(counters.step());
+        }
+    }};
+    for (int i = 0; i < rounds; ++i) {
+        mpt::guard g{lock};
+        EXPECT_TRUE(counters.step());
+    }
+    other.join();
+    EXPECT_EQ(counters.value(), 2u * static_cast<unsigned>(rounds));
+}
+
+TEST(ticket, loses_no_wake_up_where_the_sleeper_pays_for_the_fence) {
+    if (!register_heavy()) GTEST_SKIP() << "membarrier is refused here";
+    watchdog const dog{"a ticket lock with membarrier"};
+    all_asleep_on_one_bell::type<patient> lock{patient{}, fence_mode::sleeper};
+    pass_to_and_fro(lock, 10'000 / less_under_tools);
+}
+
+TEST(ticket, goes_on_when_its_numbers_wrap) {
+    watchdog const dog{"wrapping tickets"};
+    // The layout is the lock's own: next_ and serving_ open its first two lines.
+    alignas(line_pair) std::array<std::byte, 512> memory{};
+    using type = lock::ticket::type<patient>;
+    static_assert(sizeof(type) <= sizeof memory);
+    auto* const lock = ::new (memory.data()) type;
+    std::uint32_t const nearly = ~std::uint32_t{0} - 100;
+    std::memcpy(memory.data(), &nearly, sizeof nearly);
+    std::memcpy(memory.data() + cache_line, &nearly, sizeof nearly);
+    pass_to_and_fro(*lock, 1'000);
+    std::uint32_t next = 0;
+    std::memcpy(&next, memory.data(), sizeof next);
+    EXPECT_LT(next, nearly) << "the numbers did not wrap: the test misses its point";
+}
+
+TEST(ticket, asks_the_kernel_for_nothing_while_nobody_waits) {
+    struct counting : patient {
+        static int& calls() {
+            static int n = 0;
+            return n;
+        }
+        void wait(native_atomics::atomic<std::uint32_t>&, std::uint32_t, nanoseconds) const noexcept { ++calls(); }
+        void wake(native_atomics::atomic<std::uint32_t>&, int) const noexcept { ++calls(); }
+        void yield() const noexcept { ++calls(); }
+    };
+    lock::ticket::type<counting> lock;
+    for (int i = 0; i < 1000; ++i) {
+        mpt::guard outer{lock};
+        mpt::guard inner{lock};
+    }
+    EXPECT_EQ(counting::calls(), 0);
+}
+
+} // namespace mpt::test

@@ -1,0 +1,213 @@
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <mpt/core/error.hpp>
+#include <mpt/mem/arena.hpp>
+
+#include "support/job_of.hpp"
+
+namespace {
+using namespace mpt;
+
+struct heap_of_one : testing::Test {
+    boot::membership who = test::job_of(1).front();
+    mem::slice_heap heap{who.arena, 0, who.arena->own_limit()};
+};
+
+TEST(arena, a_slice_is_the_same_memory_for_every_rank_that_maps_it) {
+    auto const a = boot::make_segments(2);
+    auto b = a;
+    b.control_fd = ::dup(a.control_fd);
+    b.data_fd = ::dup(a.data_fd);
+    auto const mine = mem::arena::open(a), yours = mem::arena::open(b);
+    ASSERT_EQ(mine->commit(1, 8192, 4096), status::ok);
+    auto const s = mine->slice(1, 16384), t = yours->slice(1, 16384);
+    ASSERT_EQ(s.size(), 16384u);
+    ASSERT_NE(s.data(), t.data());
+    std::memset(s.data() + 8192, 0x5a, 4096);
+    EXPECT_EQ(std::memcmp(s.data() + 8192, t.data() + 8192, 4096), 0);
+    EXPECT_EQ(t[8192], std::byte{0x5a});
+}
+
+TEST(arena, slices_of_different_ranks_never_overlap) {
+    auto const who = test::job_of(3);
+    auto& arena = *who[0].arena;
+    auto const n = arena.own_limit();
+    for (int r = 0; r < 3; ++r) arena.slice(r, n)[n - 1] = std::byte(r + 1);
+    for (int r = 0; r < 3; ++r) EXPECT_EQ(arena.slice(r, n)[n - 1], std::byte(r + 1));
+    for (int r = 0; r < 3; ++r) EXPECT_EQ(arena.slice(r, n)[0], std::byte{0});
+}
+
+TEST(arena, a_slice_outside_of_the_job_is_empty) {
+    auto const who = test::job_of(2);
+    auto& arena = *who[0].arena;
+    EXPECT_TRUE(arena.slice(2, 4096).empty());
+    EXPECT_TRUE(arena.slice(-1, 4096).empty());
+    EXPECT_TRUE(arena.slice(0, ~0ull).empty());
+    EXPECT_EQ(arena.commit(0, ~0ull, 4096), status::too_large);
+}
+
+TEST(arena, discarded_pages_read_as_zeroes) {
+    auto const who = test::job_of(1);
+    auto& arena = *who[0].arena;
+    auto const s = arena.slice(0, 8192);
+    std::memset(s.data(), 1, s.size());
+    ASSERT_EQ(arena.discard(0, 0, 4096), status::ok);
+    EXPECT_EQ(s[0], std::byte{0});
+    EXPECT_EQ(s[4096], std::byte{1});
+}
+
+TEST(arena, slices_stay_out_of_core_dumps) {
+    auto const who = test::job_of(2);
+    auto const s = who[0].arena->slice(1, 4096);
+    std::ifstream smaps{"/proc/self/smaps"};
+    bool inside = false;
+    for (std::string line; std::getline(smaps, line);) {
+        std::uintptr_t from = 0, to = 0;
+        if (std::sscanf(line.c_str(), "%zx-%zx", &from, &to) == 2)
+            inside = reinterpret_cast<std::uintptr_t>(s.data()) - from < to - from;
+        if (!inside || !line.starts_with("VmFlags:")) continue;
+        EXPECT_NE(line.find(" dd"), std::string::npos) << line;
+        return;
+    }
+    GTEST_SKIP() << "/proc/self/smaps says nothing about flags";
+}
+
+TEST(arena, committing_more_than_the_headroom_is_no_memory) {
+    auto const who = test::job_of(1);
+    auto& arena = *who[0].arena;
+    auto const room = arena.room();
+    if (room.free >= arena.own_limit()) GTEST_SKIP() << "this machine has room for the whole slice";
+    EXPECT_EQ(arena.commit(0, 0, arena.own_limit()), status::no_memory);
+}
+
+TEST(headroom, is_below_its_limit_and_names_it) {
+    auto const room = mem::measure_headroom();
+    EXPECT_LT(room.free, room.limit);
+    EXPECT_GT(room.free, 0u);
+    EXPECT_FALSE(room.who.empty());
+    EXPECT_NE(mem::shortage(300 << 20, room).find(room.who), std::string::npos);
+    EXPECT_NE(mem::shortage(300 << 20, room).find("300.0 MB"), std::string::npos);
+}
+
+TEST_F(heap_of_one, extents_are_aligned_zeroed_and_apart) {
+    std::byte* last = nullptr;
+    for (auto const& [n, align] : {std::pair{100u, 64u}, {1u, 128u}, {5000u, 4096u}, {64u, 64u}, {1u << 20, 128u}, {17u, 1u}}) {
+        auto const s = heap.extent(n, align);
+        ASSERT_EQ(s.size(), n);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(s.data()) % align, 0u);
+        EXPECT_TRUE(heap.contains(s.data(), s.size()));
+        EXPECT_TRUE(s.data() + s.size() <= last || last <= s.data());
+        for (auto const b : s) ASSERT_EQ(b, std::byte{0});
+        std::memset(s.data(), 0xff, s.size());
+        last = s.data() + s.size();
+    }
+}
+
+TEST_F(heap_of_one, objects_come_and_go_without_growing_the_heap) {
+    std::vector<void*> objects;
+    for (int i = 0; i < 100; ++i) objects.push_back(heap.object(200, 64));
+    auto const used = heap.used();
+    for (int lap = 0; lap < 100; ++lap) {
+        for (auto*& o : objects) {
+            ASSERT_NE(o, nullptr);
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(o) % 64, 0u);
+            std::memset(o, lap, 200);
+            heap.free_object(o);
+            o = nullptr;
+        }
+        for (auto*& o : objects) o = heap.object(200, 64);
+    }
+    EXPECT_EQ(heap.used(), used);
+}
+
+TEST_F(heap_of_one, a_large_object_gets_room_of_its_own) {
+    auto* const small = heap.object(16, 16);
+    auto* const large = heap.object(3 << 20, 128);
+    ASSERT_NE(large, nullptr);
+    std::memset(large, 1, 3 << 20);
+    heap.free_object(large);
+    heap.free_object(small);
+    EXPECT_EQ(heap.object(3 << 20, 128), large);
+}
+
+TEST_F(heap_of_one, user_pages_are_zeroed_again_after_they_were_used) {
+    auto const a = heap.allocate(10'000);
+    ASSERT_EQ(a.size(), 12'288u);
+    std::memset(a.data(), 7, a.size());
+    heap.deallocate(a);
+    auto const b = heap.allocate(10'000);
+    EXPECT_EQ(a.data(), b.data());
+    for (auto const x : b) ASSERT_EQ(x, std::byte{0});
+}
+
+TEST_F(heap_of_one, freed_neighbours_become_one_run_again) {
+    auto const whole = heap.allocate(64 << 20);
+    heap.deallocate(whole);
+    std::vector<std::span<std::byte>> parts;
+    for (int i = 0; i < 16; ++i) parts.push_back(heap.allocate(4 << 20));
+    for (auto const i : {3, 1, 2, 0, 15, 14, 12, 13, 8, 4, 5, 7, 6, 11, 9, 10})
+        heap.deallocate(parts[static_cast<std::size_t>(i)]);
+    EXPECT_EQ(heap.allocate(64 << 20).data(), whole.data());
+}
+
+TEST_F(heap_of_one, a_request_beyond_the_headroom_names_what_was_asked_what_is_free_and_the_limit) {
+    auto const room = who.arena->room();
+    try {
+        static_cast<void>(heap.allocate(room.free + (std::uint64_t{1} << 30)));
+        FAIL() << "was granted";
+    } catch (error const& e) {
+        EXPECT_EQ(e.code(), errc::no_memory);
+        EXPECT_NE(std::string_view{e.what()}.find("were asked for"), std::string_view::npos) << e.what();
+        EXPECT_NE(std::string_view{e.what()}.find(room.who), std::string_view::npos) << e.what();
+    }
+    EXPECT_EQ(heap.used(), 0u);
+}
+
+TEST_F(heap_of_one, an_absurd_request_is_refused) {
+    for (auto const n : {~std::size_t{0}, ~std::size_t{0} - 4096, heap.whole().size() + 1})
+        EXPECT_THROW(static_cast<void>(heap.allocate(n)), error);
+    EXPECT_TRUE(heap.extent(~std::size_t{0}).empty());
+    EXPECT_EQ(heap.object(~std::size_t{0} / 2, 16), nullptr);
+}
+
+TEST_F(heap_of_one, a_later_heap_in_the_same_slice_finds_zeroes) {
+    auto const s = heap.extent(4096);
+    std::memset(s.data(), 9, s.size());
+    mem::slice_heap next{who.arena, 0, who.arena->own_limit()};
+    auto const t = next.extent(4096);
+    ASSERT_EQ(s.data(), t.data());
+    for (auto const b : t) ASSERT_EQ(b, std::byte{0});
+}
+
+TEST_F(heap_of_one, a_reference_is_the_owner_and_the_offset) {
+    auto const s = heap.extent(64);
+    auto const r = heap.refer(s.data() + 5);
+    EXPECT_EQ(r.owner, 0u);
+    EXPECT_EQ(heap.whole().data() + r.offset, s.data() + 5);
+    EXPECT_FALSE(heap.contains(heap.whole().data() + heap.whole().size(), 1));
+    EXPECT_FALSE(heap.contains(s.data(), heap.whole().size() + 1));
+    EXPECT_FALSE(heap.contains(&r, 1));
+}
+
+TEST(heap, library_memory_of_several_ranks_is_in_their_own_slices) {
+    test::run_ranks(3, [](boot::job& job, mem::slice_heap& heap, int me) {
+        auto const s = heap.extent(256);
+        s[0] = std::byte(me + 1);
+        auto const at = heap.refer(s.data());
+        job.publish(0, 0, std::as_bytes(std::span{&at, 1}));
+        job.meet();
+        for (int p = 0; p < 3; ++p) {
+            mem::reference r;
+            ASSERT_EQ(job.address(p, 0, 0).size(), sizeof r);
+            std::memcpy(&r, job.address(p, 0, 0).data(), sizeof r);
+            EXPECT_EQ(job.arena().slice(p, job.record(p).slice_bytes)[r.offset], std::byte(p + 1));
+        }
+        job.meet();
+    });
+}
+
+} // namespace

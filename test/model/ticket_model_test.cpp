@@ -1,0 +1,144 @@
+// The ticket lock under every schedule the scheduler can think of, with few spins and few bells so that all its ways are taken;
+// and each of its orders shown to be needed.
+#include <memory>
+
+#include <gtest/gtest.h>
+#include <mpt/lock/ticket.hpp>
+
+#include "scheduler.hpp"
+
+namespace {
+
+using namespace mpt::model;
+using mpt::fence_mode;
+
+/// `threads` threads enter `rounds` times each; odd threads try first, every second pass is recursive.
+template <class Lock, class World = model_world> struct lock_program {
+    fence_mode mode;
+    unsigned threads;
+    int rounds;
+
+    struct state {
+        explicit state(fence_mode m) : lock{World{}, m} {}
+        typename Lock::template type<World> lock;
+        model_data<int> inside, passes;
+    };
+
+    void operator()(execution& x) const {
+        auto s = std::make_shared<state>(mode);
+        for (unsigned t = 0; t < threads; ++t)
+            x.thread([s, t, n = rounds] {
+                for (int i = 0; i < n; ++i) pass(*s, t % 2 == 1, i % 2 == 1);
+            });
+        x.finally([s, all = static_cast<int>(threads) * rounds] { require(s->passes.get() == all, "every pass counted"); });
+    }
+
+    static void pass(state& s, bool tries, bool again) {
+        typename Lock::template type<World>::node n, m;
+        if (!tries || !s.lock.try_acquire(n)) s.lock.acquire(n);
+        if (again) s.lock.acquire(m);
+        require(s.inside.get() == 0, "nobody else is inside");
+        s.inside.set(1);
+        s.passes.set(s.passes.get() + 1);
+        s.inside.set(0);
+        if (again) s.lock.release(m);
+        s.lock.release(n);
+    }
+};
+
+using always_asleep = mpt::lock::basic_ticket<0, 0, 1>;
+using two_bells = mpt::lock::basic_ticket<1, 0, 2>;
+using all_ways = mpt::lock::basic_ticket<1, 1, 2>;
+
+class ticket_model : public testing::TestWithParam<fence_mode> {};
+
+TEST_P(ticket_model, lets_one_in_at_a_time_and_forgets_nobody) {
+    for (auto const& result : {check({.schedules = 5000}, lock_program<always_asleep>{GetParam(), 2, 3}),
+                               check({.schedules = 5000}, lock_program<always_asleep>{GetParam(), 3, 2}),
+                               check({.schedules = 5000}, lock_program<two_bells>{GetParam(), 4, 1}),
+                               check({.schedules = 3000}, lock_program<all_ways>{GetParam(), 3, 3})})
+        EXPECT_TRUE(result.ok) << result.report;
+}
+
+TEST_P(ticket_model, bears_sleepers_that_wake_early) {
+    auto const result =
+        check({.schedules = 3000, .timeouts = true, .early_wakeups = true}, lock_program<always_asleep>{GetParam(), 3, 2});
+    EXPECT_TRUE(result.ok) << result.report;
+}
+
+TEST_P(ticket_model, needs_every_order_of_its_header) {
+    for (auto const& m : needless({.schedules = 5000}, lock_program<always_asleep>{GetParam(), 3, 2}, "ticket.hpp"))
+        ADD_FAILURE() << m;
+}
+
+TEST_P(ticket_model, needs_the_fences_of_its_bells) {
+    for (auto const& m : needless({.schedules = 10'000}, lock_program<always_asleep>{GetParam(), 3, 2}, "bell.hpp"))
+        ADD_FAILURE() << m;
+}
+
+INSTANTIATE_TEST_SUITE_P(both_fence, ticket_model, testing::Values(fence_mode::both));
+INSTANTIATE_TEST_SUITE_P(the_sleeper_fences, ticket_model, testing::Values(fence_mode::sleeper));
+
+TEST(ticket_model, holds_where_fences_are_invisible) {
+    using world = basic_world<basic_atomics<invisible_fences>>;
+    auto const result = check({.schedules = 5000}, lock_program<always_asleep, world>{fence_mode::both, 3, 2});
+    EXPECT_TRUE(result.ok) << result.report;
+}
+
+/// A copy of the world in which no store releases.
+template <class T> struct never_releases : atomic<T> {
+    using atomic<T>::atomic;
+    void store(T v, std::memory_order) noexcept { atomic<T>::store(v, std::memory_order_relaxed); }
+};
+struct leaky_atomics : model_atomics {
+    template <class T> using atomic = never_releases<T>;
+};
+
+TEST(ticket_model, sees_the_race_when_the_lock_is_built_on_stores_that_do_not_release) {
+    auto const result =
+        check({.schedules = 5000}, lock_program<always_asleep, basic_world<leaky_atomics>>{fence_mode::both, 2, 2});
+    EXPECT_FALSE(result.ok);
+    EXPECT_NE(result.what.find("data race"), std::string::npos) << result.what;
+}
+
+TEST(ticket_model, serves_in_the_order_of_arrival) {
+    struct state {
+        all_ways::type<model_world> lock;
+        model_atomics::atomic<int> came{0};
+        model_data<int> served;
+    };
+    auto const result = check({.schedules = 3000}, [](execution& x) {
+        auto s = std::make_shared<state>();
+        x.thread([s] { // holds the lock until both others have drawn their tickets, one after the other
+            all_ways::type<model_world>::node n;
+            s->lock.acquire(n);
+            s->came.store(1, std::memory_order_release);
+            while (s->came.load(std::memory_order_acquire) != 3) model_world{}.sleep_for(mpt::nanoseconds{1000});
+            s->lock.release(n);
+        });
+        for (int const turn : {1, 2})
+            x.thread([s, turn] {
+                while (s->came.load(std::memory_order_acquire) != turn) model_world{}.sleep_for(mpt::nanoseconds{1000});
+                all_ways::type<model_world>::node n;
+                // Time only passes while nobody can run: when this sleeper wakes, the one before it waits in the lock.
+                model_world{}.sleep_for(mpt::nanoseconds{1000'000});
+                s->came.store(turn + 1, std::memory_order_release);
+                s->lock.acquire(n);
+                require(s->served.get() == turn - 1, "first come, first served");
+                s->served.set(turn);
+                s->lock.release(n);
+            });
+    });
+    EXPECT_TRUE(result.ok) << result.report;
+}
+
+TEST(ticket_model, is_checked_under_thousands_of_schedules_a_second) {
+    auto const before = std::chrono::steady_clock::now();
+    auto const result = check({.schedules = 5000}, lock_program<all_ways>{fence_mode::both, 3, 2});
+    auto const seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - before).count();
+    EXPECT_TRUE(result.ok) << result.report;
+    EXPECT_EQ(result.schedules, 5000u);
+    std::printf("%.0f schedules/s, %.1f accesses each\n", 5000 / seconds, static_cast<double>(result.steps) / 5000);
+}
+
+} // namespace

@@ -1,0 +1,150 @@
+// Limits of containers and tools, on real processes: memory is a clean error, never a bus error or a kill.
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <gtest/gtest.h>
+
+#include "../support/process.hpp"
+
+namespace {
+using namespace mpt::test;
+namespace fs = std::filesystem;
+
+std::string const mptrun = std::getenv("MPT_TEST_MPTRUN") ? std::getenv("MPT_TEST_MPTRUN") : "mptrun";
+std::string const rank = std::getenv("MPT_TEST_RANK") ? std::getenv("MPT_TEST_RANK") : "proc_rank";
+std::string const refuse = std::getenv("MPT_TEST_REFUSE_SYSCALL") ? std::getenv("MPT_TEST_REFUSE_SYSCALL") : "refuse_syscall";
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+bool permitted(std::string const& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
+
+std::string const small_shm = "unshare -m sh -c 'mount -t tmpfs -o size=4m tmpfs /dev/shm && exec \"$@\"' -- ";
+
+TEST(dev_shm, of_4_MB_does_not_matter) {
+    if (!permitted(small_shm + "true")) GTEST_SKIP() << "unshare -m is not permitted here";
+    auto const e = run(small_shm + mptrun + " -n 4 " + rank + " memory 16");
+    EXPECT_EQ(e.code, 0) << e.err;
+    EXPECT_TRUE(has(e.out, "rank 3: filled 16 MB")) << e.out;
+}
+
+TEST(dev_shm, of_4_MB_and_no_memfd_is_an_error_and_never_a_bus_error) {
+    if (!permitted(small_shm + refuse + " EPERM memfd_create -- true"))
+        GTEST_SKIP() << "unshare -m or seccomp is not permitted here";
+    auto const e = run(small_shm + refuse + " EPERM memfd_create -- " + mptrun + " -n 4 " + rank + " memory 16");
+    EXPECT_EQ(e.code, 6) << e.out << e.err; // four ranks want 1 MB each, and the control segment takes its part
+    EXPECT_TRUE(e.says("no room for the ring")) << e.err;
+    auto const f = run(small_shm + refuse + " EPERM memfd_create -- " + mptrun + " -n 1 " + rank + " memory 16");
+    EXPECT_EQ(f.code, 0) << f.err;
+    EXPECT_TRUE(has(f.out, "limit 4096.0 KB, file system")) << f.out;
+}
+
+TEST(ulimit, v_is_respected) {
+    for (auto const* kilobytes : {"8000000", "400000", "120000"}) {
+        auto const e = run(std::string{"sh -c 'ulimit -v "} + kilobytes + "; exec " + mptrun + " -n 4 " + rank + " memory 2'");
+        EXPECT_EQ(e.code, 0) << kilobytes << e.err;
+        EXPECT_TRUE(has(e.out, "rank 3: filled 2 MB")) << e.out;
+    }
+}
+
+TEST(ulimit, v_of_the_ranks_may_be_less_than_that_of_mptrun) {
+    auto const e = run(mptrun + " -n 4 sh -c 'ulimit -v 400000; exec " + rank + " memory 2'");
+    EXPECT_EQ(e.code, 0) << e.err;
+    EXPECT_TRUE(has(e.out, "rank 3: filled 2 MB")) << e.out;
+}
+
+TEST(ulimit, v_that_leaves_nothing_is_a_sentence) {
+    auto const e = run(mptrun + " -n 64 sh -c 'ulimit -v 60000; exec " + rank + " hello'");
+    EXPECT_EQ(e.code, 6);
+    EXPECT_TRUE(e.says("ulimit -v leaves")) << e.err;
+}
+
+TEST(ulimit, f_of_files_does_not_kill) {
+    auto const e = run("sh -c 'ulimit -f 100000; exec " + mptrun + " -n 4 " + rank + " memory 2'");
+    EXPECT_EQ(e.code, 0) << e.err;
+}
+
+/// A memory cgroup that is removed again.
+class cgroup {
+    fs::path where_;
+    bool good_ = false;
+
+public:
+    cgroup(fs::path const& parent, std::string const& file, std::string const& limit)
+        : where_{parent / ("mpt-test-" + std::to_string(::getpid()))} {
+        std::error_code failed;
+        if (!fs::create_directory(where_, failed)) return;
+        std::ofstream{where_ / file} << limit << std::flush;
+        good_ = text(file).starts_with(limit);
+    }
+    ~cgroup() {
+        for (int i = 0; good_ && i < 500 && ::rmdir(where_.c_str()) != 0; ++i)
+            std::this_thread::sleep_for(std::chrono::milliseconds{10});
+    }
+    cgroup(cgroup const&) = delete;
+    cgroup& operator=(cgroup const&) = delete;
+    explicit operator bool() const { return good_; }
+    std::string text(std::string const& file) const {
+        std::ifstream f{where_ / file};
+        return {std::istreambuf_iterator<char>{f}, {}};
+    }
+    std::string enter() const { return "sh -c 'echo $$ > " + (where_ / "cgroup.procs").string() + " && exec \"$@\"' -- "; }
+};
+
+/// This process's own directory of the v1 hierarchy, so that the parents' limits count too.
+fs::path v1_parent() {
+    std::ifstream f{"/proc/self/cgroup"};
+    for (std::string line; std::getline(f, line);)
+        if (auto const at = line.find(":memory:"); at != line.npos) return "/sys/fs/cgroup/memory" + line.substr(at + 8);
+    return "/sys/fs/cgroup/memory";
+}
+
+void in_64_MB(cgroup const& group, std::string_view who, std::string const& kills) {
+    auto const e = run(group.enter() + mptrun + " -n 4 " + rank + " memory 200");
+    EXPECT_EQ(e.code, 0) << e.err;
+    for (int r = 0; r < 4; ++r) {
+        EXPECT_TRUE(has(e.out, "rank " + std::to_string(r) + ": filled")) << e.out;
+        EXPECT_TRUE(has(e.out, "rank " + std::to_string(r) + ": mpt: 64.0 GB were asked for, but only")) << e.out;
+    }
+    EXPECT_TRUE(has(e.out, "limit 64.0 MB")) << e.out;
+    EXPECT_TRUE(has(e.out, who)) << e.out;
+    EXPECT_TRUE(has(group.text(kills), "oom_kill 0")) << group.text(kills);
+}
+
+TEST(cgroup, v1_of_64_MB_gives_an_error_and_no_kill) {
+    cgroup const group{v1_parent(), "memory.limit_in_bytes", "67108864"};
+    if (!group) GTEST_SKIP() << "no memory cgroup v1 that can be written";
+    in_64_MB(group, "cgroup v1 memory", "memory.oom_control");
+}
+
+TEST(cgroup, v1_parents_count) {
+    cgroup const outer{v1_parent(), "memory.limit_in_bytes", "67108864"};
+    if (!outer) GTEST_SKIP() << "no memory cgroup v1 that can be written";
+    cgroup const inner{v1_parent() / ("mpt-test-" + std::to_string(::getpid())), "memory.limit_in_bytes", "1073741824"};
+    ASSERT_TRUE(inner);
+    in_64_MB(inner, "cgroup v1 memory", "memory.oom_control");
+}
+
+TEST(cgroup, v2_of_64_MB_gives_an_error_and_no_kill) {
+    fs::path const root = fs::exists("/sys/fs/cgroup/unified") ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup";
+    cgroup const group{root, "memory.max", "67108864"};
+    if (!group) GTEST_SKIP() << "no memory cgroup v2 that can be written";
+    in_64_MB(group, "cgroup v2 memory", "memory.events");
+}
+
+TEST(valgrind, has_room_for_the_arena) {
+    if (!permitted("valgrind --version")) GTEST_SKIP() << "no valgrind";
+    auto const e = run(mptrun + " -n 2 valgrind -q --error-exitcode=99 " + rank + " memory 2");
+    EXPECT_EQ(e.code, 0) << e.err;
+    EXPECT_TRUE(has(e.out, "rank 1: filled 2 MB")) << e.out;
+}
+
+TEST(thread_sanitizer, has_room_for_the_arena) {
+    auto const* const program = std::getenv("MPT_TEST_RANK_TSAN");
+    if (!program) GTEST_SKIP() << "this build is itself sanitized";
+    auto const e = run("env TSAN_OPTIONS=exitcode=99 " + mptrun + " -n 3 " + program + " memory 2");
+    EXPECT_EQ(e.code, 0) << e.err;
+    EXPECT_EQ(e.err, "");
+    EXPECT_TRUE(has(e.out, "rank 1: filled 2 MB")) << e.out;
+}
+
+} // namespace

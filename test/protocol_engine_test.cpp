@@ -1,0 +1,207 @@
+// The engine, step by step in one thread: which way a message takes, and that memory stays bounded.
+#include <numeric>
+
+#include <gtest/gtest.h>
+#include <mpt/transport/stream.hpp>
+
+#include "support/engines.hpp"
+
+namespace {
+using namespace mpt::protocol;
+using mpt::status;
+
+constexpr mpt::context_id here{6};
+
+std::vector<std::byte> pattern(std::size_t n, unsigned seed = 1) {
+    std::vector<std::byte> v(n);
+    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<std::byte>(i * 7 + seed);
+    return v;
+}
+
+template <class Engine>
+request* start_send(Engine& e, int to, int tag, std::vector<std::byte> const& data, send_mode mode = send_mode::standard) {
+    auto* r = e.make();
+    r->from = mpt::source{data}, r->peer = to, r->mode = mode, r->wanted = {here, to, tag};
+    e.send(*r);
+    return r;
+}
+template <class Engine> request* start_receive(Engine& e, int from, int tag, std::vector<std::byte>& into) {
+    auto* r = e.make();
+    r->into = mpt::sink{into}, r->wanted = {here, from, tag};
+    e.receive(*r);
+    return r;
+}
+
+template <class Transport> struct protocol_engine : testing::Test {};
+using transports = testing::Types<mpt::transport::smp<>, mpt::transport::stream<>>;
+TYPED_TEST_SUITE(protocol_engine, transports);
+
+TYPED_TEST(protocol_engine, every_size_arrives_expected_and_unexpected) {
+    mpt::test::engines<TypeParam> all{2};
+    for (std::size_t n : {0u, 1u, 40u, 41u, 8192u, 8193u, 16384u, 100000u, 3000000u})
+        for (bool early : {true, false}) {
+            auto const data = pattern(n, static_cast<unsigned>(n));
+            std::vector<std::byte> into(n + 5);
+            request* r = early ? start_receive(all[1], 0, 3, into) : nullptr;
+            auto* s = start_send(all[0], 1, 3, data);
+            if (!early) {
+                all.settle();
+                EXPECT_EQ(all[1].tables().arrivals(), 1u) << n;
+                r = start_receive(all[1], mpt::any_source, mpt::any_tag, into);
+            }
+            ASSERT_TRUE(all.run([&] { return r->complete && s->complete; })) << n << early;
+            EXPECT_EQ(r->result.bytes, n);
+            EXPECT_EQ(r->result.how, status::ok);
+            into.resize(n);
+            EXPECT_EQ(into, data) << n;
+            all[0].drop(*s), all[1].drop(*r);
+            EXPECT_TRUE(all[1].quiet());
+        }
+}
+
+TYPED_TEST(protocol_engine, a_sleeping_receiver_keeps_no_more_than_its_cap_and_nothing_is_lost) {
+    engine_limits limits;
+    limits.unexpected_max = 256 * 1024;
+    mpt::test::engines<TypeParam> all{2, limits};
+    constexpr int n = 20000;
+    std::vector<std::vector<std::byte>> data;
+    for (int i = 0; i < 16; ++i) data.push_back(pattern(20, static_cast<unsigned>(i)));
+    std::vector<request*> sends;
+    for (int i = 0; i < n; ++i) {
+        sends.push_back(start_send(all[0], 1, i % 3, data[static_cast<std::size_t>(i % 16)]));
+        all[0].progress();
+        all[1].progress(); // polls, but receives nothing: the messages are unexpected
+    }
+    all.settle();
+    EXPECT_LT(all[1].unexpected_high_water(), limits.unexpected_max + 1024 * sizeof(arrival));
+    std::vector<std::byte> into(20);
+    for (int i = 0; i < n; ++i) {
+        auto* r = start_receive(all[1], 0, i % 3, into);
+        ASSERT_TRUE(all.run([&] { return r->complete; })) << i;
+        ASSERT_EQ(into, data[static_cast<std::size_t>(i % 16)]) << "order lost at " << i;
+        all[1].drop(*r);
+    }
+    ASSERT_TRUE(all.run([&] { return std::ranges::all_of(sends, [](auto* s) { return s->complete; }); }));
+    all.settle();
+    EXPECT_EQ(all[1].unexpected_bytes(), 0u);
+    auto* s = start_send(all[0], 1, 9, data[0]); // the throttle is off again: eager
+    EXPECT_TRUE(s->complete);
+}
+
+TYPED_TEST(protocol_engine, more_eager_messages_than_buffers_go_on_by_rendezvous) {
+    mpt::test::engines<TypeParam> all{2};
+    auto const data = pattern(4000);
+    std::vector<request*> sends;
+    for (int i = 0; i < 300; ++i) sends.push_back(start_send(all[0], 1, 1, data));
+    all.settle();
+    std::vector<std::byte> into(4000);
+    for (int i = 0; i < 300; ++i) {
+        auto* r = start_receive(all[1], 0, 1, into);
+        ASSERT_TRUE(all.run([&] { return r->complete; })) << i;
+        ASSERT_EQ(into, data);
+        into.assign(4000, std::byte{0});
+        all[1].drop(*r);
+    }
+    ASSERT_TRUE(all.run([&] { return std::ranges::all_of(sends, [](auto* s) { return s->complete; }); }));
+}
+
+TYPED_TEST(protocol_engine, a_synchronous_send_completes_only_when_it_is_matched) {
+    mpt::test::engines<TypeParam> all{2};
+    for (std::size_t n : {4u, 4000u, 50000u}) {
+        auto const data = pattern(n);
+        auto* s = start_send(all[0], 1, 1, data, send_mode::synchronous);
+        all.settle();
+        EXPECT_FALSE(s->complete);
+        EXPECT_FALSE(all[0].drained());
+        std::vector<std::byte> into(n);
+        auto* r = start_receive(all[1], 0, 1, into);
+        ASSERT_TRUE(all.run([&] { return s->complete && r->complete; }));
+        EXPECT_EQ(into, data);
+    }
+    EXPECT_TRUE(all[0].drained());
+}
+
+TYPED_TEST(protocol_engine, without_single_copy_large_messages_are_pushed) {
+    engine_limits limits;
+    limits.single_copy = false;
+    mpt::test::engines<TypeParam> all{2, limits};
+    auto const data = pattern(5000001);
+    auto* s = start_send(all[0], 1, 1, data);
+    std::vector<std::byte> into(5000001);
+    auto* r = start_receive(all[1], 0, 1, into);
+    ASSERT_TRUE(all.run([&] { return s->complete && r->complete; }));
+    EXPECT_EQ(into, data);
+}
+
+TYPED_TEST(protocol_engine, a_shorter_buffer_gets_what_fits_and_the_sender_is_released) {
+    mpt::test::engines<TypeParam> all{2};
+    for (std::size_t n : {30u, 5000u, 100000u, 2000000u})
+        for (std::size_t room : {0u, 7u, 29u, 4999u, 70000u}) {
+            if (room >= n) continue;
+            auto const data = pattern(n);
+            auto* s = start_send(all[0], 1, 1, data);
+            std::vector<std::byte> into(room);
+            auto* r = start_receive(all[1], 0, 1, into);
+            ASSERT_TRUE(all.run([&] { return s->complete && r->complete; })) << n << " " << room;
+            EXPECT_EQ(r->result.how, status::truncated);
+            EXPECT_EQ(r->result.bytes, n);
+            EXPECT_TRUE(std::equal(into.begin(), into.end(), data.begin()));
+        }
+}
+
+TYPED_TEST(protocol_engine, what_is_not_matched_can_be_cancelled_and_what_is_matched_goes_on) {
+    mpt::test::engines<TypeParam> all{2};
+    std::vector<std::byte> into(8);
+    auto* r = start_receive(all[1], 0, 1, into);
+    EXPECT_TRUE(all[1].cancel(*r));
+    EXPECT_TRUE(r->complete);
+    EXPECT_EQ(r->result.how, status::cancelled);
+    EXPECT_TRUE(all[1].quiet());
+    auto const data = pattern(100000);
+    auto* s = start_send(all[0], 1, 1, data);
+    all.settle();
+    EXPECT_FALSE(all[0].cancel(*s));
+}
+
+TYPED_TEST(protocol_engine, probes_see_the_size_and_taking_hides_the_message) {
+    mpt::test::engines<TypeParam> all{2};
+    for (std::size_t n : {4u, 4000u, 400000u}) {
+        auto const data = pattern(n);
+        auto* s = start_send(all[0], 1, 5, data);
+        all.settle();
+        envelope const wanted{here, mpt::any_source, 5};
+        auto* a = all[1].find(wanted);
+        ASSERT_NE(a, nullptr);
+        EXPECT_EQ(a->size, n);
+        EXPECT_EQ(all[1].take(wanted), a);
+        EXPECT_EQ(all[1].find(wanted), nullptr);
+        std::vector<std::byte> into(n);
+        auto* r = all[1].make();
+        r->into = mpt::sink{into};
+        all[1].receive(*r, *a);
+        ASSERT_TRUE(all.run([&] { return s->complete && r->complete; }));
+        EXPECT_EQ(into, data);
+    }
+}
+
+TYPED_TEST(protocol_engine, tasks_run_at_every_progress_until_they_finish) {
+    mpt::test::engines<TypeParam> all{1};
+    struct counter {
+        decltype(all)* engines;
+        int steps = 0;
+    } count{&all};
+    auto* r = all[0].make();
+    r->user = &count;
+    r->advance = [](request& t) noexcept {
+        auto& c = *static_cast<counter*>(t.user);
+        if (++c.steps == 5) (*c.engines)[0].finish(t, status::ok);
+        return true;
+    };
+    all[0].start_task(*r);
+    EXPECT_FALSE(all[0].can_sleep());
+    EXPECT_TRUE(all.run([&] { return r->complete; }));
+    EXPECT_EQ(count.steps, 5);
+    EXPECT_TRUE(all[0].can_sleep());
+}
+
+} // namespace

@@ -1,0 +1,165 @@
+#include <atomic>
+
+#include "support/job_of.hpp"
+#include <gtest/gtest.h>
+#include <mpt/mpi/environment.hpp>
+#include <mpt/mpi/local_job.hpp>
+
+namespace {
+using namespace mpt;
+using local = environment<local_stack>;
+
+config::values with_lanes(int n) { return config::values{}.set<"MPT_LANES">(std::to_string(n)); }
+/// Waits leave the spin at once and go to sleep.
+config::values sleepy() { return config::values{}.set<"MPT_SPIN">("0").set<"MPT_YIELD">("0").set<"MPT_NAP">("1000"); }
+
+TEST(stack_lane, a_wait_ends_the_first_time_that_it_is_told_yes) {
+    test::watchdog const guard{"a wait that was told yes"};
+    for (auto const& v : {config::values{}, sleepy()})
+        local_job(1, v, [](local& env) {
+            auto& lane = env.native().lane_at(0);
+            for (int yes = 1; yes <= 40; ++yes) { // spinning or about to sleep: yes counts, and is not asked for twice
+                int asked = 0;
+                lane.wait({wait_for::probe}, [&](auto&) { return ++asked == yes; });
+                EXPECT_EQ(asked, yes);
+            }
+        });
+}
+
+TEST(stack_lane, a_long_wait_says_what_it_waits_for_and_is_silent_after_it) {
+    local_job(1, sleepy(), [](local& env) {
+        auto& rt = env.native();
+        auto const& record = rt.job().record(rt.me()).waiting;
+        wait_snapshot seen;
+        int asked = 0;
+        rt.lane_at(0).wait({wait_for::receive, context_id{1234}, 0, 77, 4096}, [&](auto&) {
+            if (++asked < 10) return false;
+            seen = read(record);
+            return true;
+        });
+        EXPECT_EQ(seen.what, wait_for::receive);
+        EXPECT_EQ(seen.context, context_id{1234});
+        EXPECT_EQ(seen.peer, 0);
+        EXPECT_EQ(seen.label, 77);
+        EXPECT_EQ(seen.size, 4096u);
+        EXPECT_GT(seen.since, 0);
+        EXPECT_EQ(read(record).what, wait_for::nothing);
+    });
+}
+
+TEST(stack_lane, a_wait_that_ends_at_once_leaves_no_record) {
+    local_job(1, sleepy(), [](local& env) {
+        auto& rt = env.native();
+        auto const& record = rt.job().record(rt.me()).waiting;
+        auto const before = record.serial.load(std::memory_order_relaxed);
+        rt.lane_at(0).wait({wait_for::receive}, [](auto&) { return true; });
+        EXPECT_EQ(record.serial.load(std::memory_order_relaxed), before);
+    });
+}
+
+TEST(stack_lane, the_record_names_the_peer_of_a_receive_and_of_a_synchronous_send) {
+    local_job(2, sleepy(), [](local& env) {
+        auto const world = env.world();
+        auto& rt = env.native();
+        auto const until_seen = [&](wait_for what, int label) { // the other rank is in its wait
+            for (;;) {
+                auto const seen = read(rt.job().record(1).waiting);
+                if (seen.what == what && seen.peer == 0 && seen.label == label) return;
+                rt.world().yield();
+            }
+        };
+        int x = 5;
+        if (env.rank() == 0) {
+            until_seen(wait_for::receive, 8);
+            world.send(x, 1, 8);
+            until_seen(wait_for::send, 9);
+            world.recv<int>(1, 9);
+        } else {
+            world.recv<int>(0, 8);
+            world.issend(x, 0, 9).wait();
+        }
+    });
+}
+
+TEST(stack_lane, a_rank_that_waits_on_one_lane_serves_its_others) {
+    local_job(2, with_lanes(3), [](local& env) {
+        auto& rt = env.native();
+        int const other = 1 - env.rank();
+        std::vector<std::byte> const out(300000, std::byte{7});
+        std::vector<std::byte> in(out.size());
+        channel<local_stack> const first{rt.lane_at(0), context_id{100}}, last{rt.lane_at(2), context_id{104}};
+        // Each begins a large transfer on its last lane and waits on the first for a word that the other sends only when the
+        // transfer is through.
+        auto* receive = last.start_recv(other, 1, sink{in});
+        auto* send = last.start_send(other, 1, source{out});
+        if (env.rank() == 0) {
+            last.finish(*receive, {});
+            last.finish(*send, {}); // needs rank 1, who waits elsewhere
+            first.send(other, 2, {});
+        } else {
+            first.recv(other, 2, {});
+            last.finish(*receive, {});
+            last.finish(*send, {});
+        }
+        EXPECT_EQ(in, out);
+    });
+}
+
+TEST(stack_lane, alone_it_has_no_others_to_serve) {
+    local_job(1, [](local& env) { EXPECT_EQ(env.native().lane_at(0).serve_others(), 0u); });
+}
+
+TEST(stack_lane, serving_passes_by_a_lane_that_somebody_is_in) {
+    local_job(1, with_lanes(2), [](local& env) {
+        auto& rt = env.native();
+        rt.lane_at(1).enter([&](auto&) { EXPECT_EQ(rt.lane_at(0).serve_others(), 0u); }); // would wait for itself otherwise
+    });
+}
+
+/// One rank ends the job; what the other's wait throws.
+template <class Wait> void expect_thrown_by_the_end(config::values const& v, Wait&& wait) {
+    std::atomic<bool> thrown{false};
+    EXPECT_THROW(local_job(2, v,
+                           [&](local& env) {
+                               if (env.rank() == 1) throw 42;
+                               try {
+                                   wait(env);
+                               } catch (error const& e) {
+                                   EXPECT_EQ(e.code(), errc::peer_gone) << e.what();
+                                   thrown.store(true, std::memory_order_relaxed);
+                                   throw;
+                               }
+                           }),
+                 int);
+    EXPECT_TRUE(thrown.load(std::memory_order_relaxed));
+}
+
+TEST(stack_lane, a_wait_in_a_job_that_was_ended_throws) {
+    test::watchdog const guard{"a wait in an ended job"};
+    for (auto const& v : {config::values{}, sleepy(), with_lanes(3)})
+        expect_thrown_by_the_end(
+            v, [](local& env) { env.native().lane_at(0).wait({wait_for::probe}, [](auto&) { return false; }); });
+}
+
+TEST(stack_lane, nothing_arrives_any_more_after_a_wait_has_thrown) {
+    test::watchdog const guard{"a wait in an ended job"};
+    expect_thrown_by_the_end({}, [](local& env) {
+        auto& rt = env.native();
+        auto const world = env.world();
+        int late = 0;
+        auto r = world.irecv(late, 0, 5);
+        try {
+            world.recv<int>(1);
+        } catch (error const&) {}
+        // To oneself the wire is open for ever; yet the buffers of an ended job may be gone.
+        rt.lane_at(0).enter([&](auto& engine) {
+            int const one = 1;
+            engine.send_now(rank{0}, world.context(), tag{5}, &one, sizeof one);
+        });
+        for (int i = 0; i < 3; ++i) EXPECT_THROW(rt.lane_at(0).wait({wait_for::probe}, [](auto&) { return false; }), error);
+        EXPECT_THROW(r.test(), error);
+        EXPECT_EQ(late, 0);
+        r.wait();
+    });
+}
+} // namespace

@@ -1,0 +1,159 @@
+#include <numeric>
+
+#include <gtest/gtest.h>
+#include <mpt/mpi/environment.hpp>
+#include <mpt/mpi/local_job.hpp>
+
+namespace {
+using namespace mpt;
+using wire = channel<local_stack>;
+
+std::vector<std::byte> pattern(std::size_t n, unsigned seed) {
+    std::vector<std::byte> v(n);
+    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<std::byte>(i * 31 + seed);
+    return v;
+}
+constexpr context_id somewhere{1000};
+
+/// fn(channel, rank) on each of n ranks.
+template <class F> void on(int n, F&& fn) {
+    local_job(n, [&](environment<local_stack>& env) {
+        fn(wire{env.native().lane_of(somewhere), somewhere}, static_cast<int>(env.rank()));
+    });
+}
+
+TEST(stack_p2p, bytes_of_every_size_cross) {
+    on(2, [](wire const& w, int me) {
+        for (std::size_t n : {0u, 1u, 40u, 41u, 48u, 49u, 1000u, 8192u, 8193u, 70000u, 1500000u}) {
+            std::vector<std::byte> into(n);
+            if (me == 0) {
+                w.send(1, 3, pattern(n, 1));
+                continue;
+            }
+            auto const got = w.recv(0, 3, into);
+            EXPECT_EQ(got.source, 0);
+            EXPECT_EQ(got.label, 3);
+            EXPECT_EQ(got.bytes, n);
+            EXPECT_EQ(got.how, status::ok);
+            EXPECT_EQ(into, pattern(n, 1));
+        }
+    });
+}
+
+TEST(stack_p2p, a_message_too_long_is_cut_and_says_so) {
+    on(2, [](wire const& w, int me) {
+        for (std::size_t n : {20u, 5000u, 200000u}) {
+            std::vector<std::byte> into(12, std::byte{0xee});
+            if (me == 0) {
+                w.send(1, 1, pattern(n, 2));
+                continue;
+            }
+            auto const got = w.recv(0, 1, std::span{into}.first(10));
+            EXPECT_EQ(got.how, status::truncated);
+            EXPECT_EQ(got.bytes, n);
+            EXPECT_TRUE(std::equal(into.begin(), into.begin() + 10, pattern(10, 2).begin()));
+            EXPECT_EQ(into[10], std::byte{0xee}) << "nothing is written behind the buffer";
+        }
+    });
+}
+
+TEST(stack_p2p, contexts_keep_apart_and_so_does_the_collective_side) {
+    on(2, [](wire const& w, int me) {
+        wire const other{w.on(), context_id{2000}};
+        auto const side = w.collective();
+        EXPECT_EQ(side.context(), context_id{1001});
+        if (me == 0) {
+            w.send(1, 1, pattern(1, 1)), other.send(1, 1, pattern(1, 2)), side.send(1, 1, pattern(1, 3));
+            return;
+        }
+        std::vector<std::byte> got(1);
+        unsigned expected = 3;
+        for (auto const* c : {&side, &other, &w}) { // against the order of sending
+            c->recv(0, 1, got);
+            EXPECT_EQ(got, pattern(1, expected--));
+        }
+    });
+}
+
+TEST(stack_p2p, both_at_once_is_no_deadlock_at_any_size) {
+    on(3, [](wire const& w, int me) {
+        for (std::size_t n : {1u, 5000u, 400000u}) {
+            std::vector<std::byte> into(n);
+            w.sendrecv((me + 1) % 3, 4, pattern(n, static_cast<unsigned>(me)), (me + 2) % 3, 4, into);
+            EXPECT_EQ(into, pattern(n, static_cast<unsigned>((me + 2) % 3)));
+        }
+    });
+}
+
+status room_for(protocol::request& r, std::uint64_t n) {
+    auto& v = *static_cast<std::vector<std::byte>*>(r.user);
+    v.resize(n);
+    r.into = sink{std::span{v}};
+    return status::ok;
+}
+status no_room(protocol::request&, std::uint64_t) { return status::no_memory; }
+
+TEST(stack_p2p, a_receive_of_unknown_size_is_asked_for_room_once_the_size_is_known) {
+    on(2, [](wire const& w, int me) {
+        for (std::size_t n : {0u, 30u, 4000u, 300000u}) {
+            std::vector<std::byte> v;
+            if (me == 0) w.send(1, 1, pattern(n, 9));
+            else {
+                EXPECT_EQ(w.recv_provided(0, 1, room_for, &v).bytes, n);
+                EXPECT_EQ(v, pattern(n, 9));
+            }
+        }
+    });
+}
+
+TEST(stack_p2p, a_receive_that_finds_no_room_fails_alone) {
+    on(2, [](wire const& w, int me) {
+        std::vector<std::byte> word(4);
+        for (std::size_t n : {30u, 4000u, 300000u}) {
+            if (me == 0) w.send(1, 1, pattern(n, 9)), w.send(1, 2, pattern(4, 5));
+            else {
+                EXPECT_EQ(w.recv_provided(0, 1, no_room, nullptr).how, status::no_memory);
+                w.recv(0, 2, word);
+                EXPECT_EQ(word, pattern(4, 5));
+            }
+        }
+    });
+}
+
+TEST(stack_p2p, a_posted_receive_is_withdrawn_and_the_message_goes_to_the_next) {
+    on(2, [](wire const& w, int me) {
+        std::vector<std::byte> never(4), word(4);
+        if (me == 1) {
+            auto* r = w.start_recv(0, 1, sink{std::span{never}});
+            EXPECT_FALSE(w.test(*r));
+            EXPECT_TRUE(w.cancel(*r));
+            EXPECT_EQ(w.finish(*r, {}).how, status::cancelled);
+            auto* again = w.start_recv(0, 1, sink{std::span{never}});
+            w.abandon(*again, {});
+            w.send(0, 2, {});
+            w.recv(0, 1, word);
+            EXPECT_EQ(word, pattern(4, 6));
+            EXPECT_EQ(never, std::vector<std::byte>(4));
+        } else {
+            w.recv(1, 2, {});
+            w.send(1, 1, pattern(4, 6));
+        }
+    });
+}
+
+TEST(stack_p2p, a_matched_probe_takes_its_message_away_from_everybody) {
+    on(2, [](wire const& w, int me) {
+        if (me == 0) return w.send(1, 1, pattern(5000, 1)), w.send(1, 1, pattern(3, 2));
+        auto* taken = w.mprobe(0, 1);
+        ASSERT_NE(taken, nullptr);
+        EXPECT_EQ(taken->size, 5000u);
+        EXPECT_EQ(w.probe(any_source, any_tag).bytes, 3u);
+        std::vector<std::byte> small(3), large(5000);
+        w.recv(0, 1, small);
+        EXPECT_EQ(small, pattern(3, 2));
+        w.recv(*taken, large);
+        EXPECT_EQ(large, pattern(5000, 1));
+        EXPECT_EQ(w.improbe(0, 1), nullptr);
+    });
+}
+} // namespace

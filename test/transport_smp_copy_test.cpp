@@ -1,0 +1,105 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include <mpt/transport/smp/copy.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace {
+using namespace mpt;
+
+/// Whether this machine lets us try at all.
+bool may_read_itself() {
+    int a = 1, b = 0;
+    return smp::read_process(smp::own_process(), &b, reinterpret_cast<std::uintptr_t>(&a), sizeof a) == status::ok;
+}
+struct smp_copy : testing::Test {
+    void SetUp() override {
+        if (!may_read_itself()) GTEST_SKIP() << "the kernel refuses process_vm_readv";
+    }
+};
+std::uint64_t address(void const* p) { return reinterpret_cast<std::uintptr_t>(p); }
+
+struct mapping {
+    std::size_t n;
+    std::byte* at;
+    explicit mapping(std::size_t bytes, int protection = PROT_READ | PROT_WRITE)
+        : n{bytes}, at{static_cast<std::byte*>(::mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))} {}
+    ~mapping() { ::munmap(at, n); }
+};
+
+TEST_F(smp_copy, reads_and_writes_another_place_of_memory_through_the_kernel) {
+    std::vector<std::byte> a(100'000, std::byte{5}), b(a.size()), c(a.size());
+    EXPECT_EQ(smp::read_process(smp::own_process(), b.data(), address(a.data()), a.size()), status::ok);
+    EXPECT_EQ(b, a);
+    EXPECT_EQ(smp::write_process(smp::own_process(), address(c.data()), a.data(), a.size()), status::ok);
+    EXPECT_EQ(c, a);
+    EXPECT_EQ(smp::read_process(smp::own_process(), nullptr, 0, 0), status::ok) << "nothing is no error";
+}
+
+TEST_F(smp_copy, memory_that_is_not_mapped_is_a_bad_address_also_behind_good_pages) {
+    mapping const m{8 * 4096};
+    ASSERT_EQ(::mprotect(m.at + 5 * 4096, 3 * 4096, PROT_NONE), 0);
+    std::vector<std::byte> into(m.n);
+    EXPECT_EQ(smp::read_process(smp::own_process(), into.data(), address(m.at), 5 * 4096), status::ok);
+    EXPECT_EQ(smp::read_process(smp::own_process(), into.data(), address(m.at), m.n), status::bad_address);
+    EXPECT_EQ(smp::read_process(smp::own_process(), m.at, address(into.data()), m.n), status::bad_address);
+    EXPECT_EQ(smp::read_process(smp::own_process(), into.data(), 4096, 16), status::bad_address);
+}
+
+TEST_F(smp_copy, a_read_only_buffer_cannot_be_written) {
+    mapping const m{4096, PROT_READ};
+    std::vector<std::byte> from(4096);
+    EXPECT_EQ(smp::write_process(smp::own_process(), address(m.at), from.data(), from.size()), status::bad_address);
+    EXPECT_EQ(smp::read_process(smp::own_process(), m.at, address(from.data()), from.size()), status::bad_address);
+}
+
+TEST_F(smp_copy, a_process_that_does_not_exist_is_gone) {
+    int a = 0;
+    EXPECT_EQ(smp::read_process(0x3fffffff, &a, address(&a), sizeof a), status::peer_gone); // above any pid_max
+}
+
+TEST_F(smp_copy, a_probe_that_reads_other_words_than_the_peer_shows_refuses_the_peer) {
+    std::uint64_t const truth[2]{1, 2}, other[2]{1, 3};
+    smp::reach good{{}, smp::own_process(), false, leave::untried, address(truth), truth};
+    smp::reach bad{{}, smp::own_process(), false, leave::untried, address(other), truth};
+    EXPECT_TRUE(good.may_cma());
+    EXPECT_EQ(good.cma, leave::granted);
+    EXPECT_FALSE(bad.may_cma());
+    EXPECT_EQ(bad.cma, leave::refused);
+    char x = 'x', y = 0;
+    EXPECT_EQ(good.read(&y, {address(&x), 1, 0, 0}, 0, 1), status::ok);
+    EXPECT_EQ(y, 'x');
+    EXPECT_EQ(bad.read(&y, {address(&x), 1, 0, 0}, 0, 1), status::refused);
+    EXPECT_EQ(bad.write({address(&y), 1, 0, 0}, 0, &x, 1), status::refused);
+}
+
+TEST(smp_copy_mapped, memory_in_a_slice_needs_no_leave_and_is_checked_against_its_bounds) {
+    std::vector<std::byte> slice(4096);
+    smp::reach r{smp::slice_view{std::span{slice}}, 0, false, leave::refused, 0, nullptr};
+    std::uint32_t const value = 0x12345678;
+    std::uint32_t back = 0;
+    EXPECT_EQ(r.write({96, 8, 1, 0}, 4, &value, 4), status::ok);
+    EXPECT_EQ(r.read(&back, {96, 8, 1, 0}, 4, 4), status::ok);
+    EXPECT_EQ(back, value);
+    EXPECT_EQ(std::memcmp(slice.data() + 100, &value, 4), 0);
+    EXPECT_EQ(r.read(&back, {96, 8, 1, 0}, 5, 4), status::bad_address);
+    EXPECT_EQ(r.read(&back, {4090, 8, 1, 0}, 0, 4), status::bad_address);
+    EXPECT_EQ(smp::reach{}.read(&back, {0, 4, 1, 0}, 0, 4), status::refused) << "a slice that cannot be mapped";
+    EXPECT_TRUE(r.reaches({96, 8, 1, 0}));
+    EXPECT_FALSE(r.reaches({96, 8, 0, 0}));
+}
+
+TEST(smp_copy_mapped, memory_of_this_process_is_copied_without_the_kernel) {
+    smp::reach r{{}, 0, true, leave::refused, 0, nullptr};
+    char from[4] = "abc", into[4] = "";
+    EXPECT_EQ(r.read(into, {address(from), 4, 0, 0}, 0, 4), status::ok);
+    EXPECT_STREQ(into, "abc");
+    EXPECT_EQ(r.write({address(from), 4, 0, 0}, 1, "X", 1), status::ok);
+    EXPECT_STREQ(from, "aXc");
+}
+
+} // namespace

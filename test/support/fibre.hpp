@@ -21,20 +21,7 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <sys/mman.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define MPT_TEST_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define MPT_TEST_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define MPT_TEST_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define MPT_TEST_TSAN 1
-#endif
-#endif
+#include "sanitized.hpp"
 
 #ifdef MPT_TEST_ASAN
 #include <sanitizer/asan_interface.h>

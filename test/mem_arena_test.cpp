@@ -174,6 +174,24 @@ TEST_F(heap_of_one, an_absurd_request_is_refused) {
     EXPECT_EQ(heap.object(~std::size_t{0} / 2, 16), nullptr);
 }
 
+TEST_F(heap_of_one, made_objects_are_aligned_or_refused_with_what_they_were_for) {
+    struct alignas(256) wide {
+        int value = 7;
+    };
+    auto const made = heap.make<wide>(3, "three of a kind");
+    ASSERT_EQ(made.size(), 3u);
+    for (auto const& w : made) {
+        EXPECT_EQ(w.value, 7);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(&w) % 256, 0u);
+    }
+    try {
+        static_cast<void>(heap.make<wide>(std::size_t{1} << 40, "far too many"));
+        FAIL() << "no error";
+    } catch (error const& e) {
+        EXPECT_NE(std::string_view{e.what()}.find("far too many"), std::string_view::npos) << e.what();
+    }
+}
+
 TEST_F(heap_of_one, a_later_heap_in_the_same_slice_finds_zeroes) {
     auto const s = heap.extent(4096);
     std::memset(s.data(), 9, s.size());

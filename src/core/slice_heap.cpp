@@ -218,6 +218,10 @@ std::span<std::byte> slice_heap::extent(std::size_t n, std::size_t align) noexce
     return impl_->extent(n, align);
 } catch (std::bad_alloc const&) { return {}; }
 
+void slice_heap::refuse(std::size_t bytes, std::string_view what) {
+    throw error{errc::no_memory, fmt::format("mpt: no shared memory is left for {} ({} bytes were asked for)", what, bytes)};
+}
+
 void* slice_heap::object(std::size_t n, std::size_t align) noexcept try {
     std::scoped_lock const hold{impl_->turn};
     return impl_->object(n, align);

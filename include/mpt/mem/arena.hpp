@@ -18,8 +18,10 @@
 ///           a failing touch is a kill, not an error. User memory is only checked, never committed.
 ///   Tests   test/mem_arena_test.cpp, test/proc/limits_test.cpp
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -109,6 +111,13 @@ public:
     /// page). Empty span: no memory.
     std::span<std::byte> extent(std::size_t n, std::size_t align = line_pair) noexcept;
 
+    /// n objects of T, made in an extent; never destroyed. Throws mpt::error(no_memory), with what they are for.
+    template <class T> std::span<T> make(std::size_t n, std::string_view what) {
+        auto const room = extent(n * sizeof(T), std::max(alignof(T), line_pair));
+        if (room.empty() && n != 0) refuse(n * sizeof(T), what);
+        return {new (room.data()) T[n]{}, n};
+    }
+
     /// Small library objects that come and go (Boost.Interprocess inside a slice, null mutex family). nullptr: no memory.
     void* object(std::size_t n, std::size_t align) noexcept;
     void free_object(void* p) noexcept;
@@ -124,6 +133,7 @@ public:
     std::uint64_t used() const noexcept;
 
 private:
+    [[noreturn]] static void refuse(std::size_t bytes, std::string_view what);
     struct impl;
     std::unique_ptr<impl> impl_;
 };

@@ -34,6 +34,8 @@
 #pragma once
 #include <concepts>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <span>
 #include <type_traits>
 
@@ -71,6 +73,15 @@ template <class World> struct lane_context {
     unsigned lane = 0;
     unsigned lanes = 1;
     config::values config{}; // the variables; an endpoint copies what it needs when it is made
+
+    /// What the peer's endpoint of this slot and lane returned from local(); nothing: it published none, or another type.
+    template <class Address> std::optional<Address> address_of(rank p) const noexcept {
+        auto const published = job.address(p, slot, lane);
+        if (published.size() != sizeof(Address)) return {};
+        Address a;
+        std::memcpy(&a, published.data(), sizeof a);
+        return a;
+    }
 };
 
 /// What a transport knows after asking the system whether it may do a thing.

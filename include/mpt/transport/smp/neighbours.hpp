@@ -143,12 +143,9 @@ public:
 
 private:
     template <class T> T* carve(std::size_t n, std::uint64_t& offset) {
-        auto const memory = context_.heap.extent(n * sizeof(T), std::max(alignof(T), cache_line));
-        if (memory.empty())
-            throw error{errc::no_memory, "mpt: no shared memory is left for a lane of the shared-memory transport (" +
-                                             std::to_string(n * sizeof(T)) + " bytes were asked for)"};
-        offset = context_.heap.refer(memory.data()).offset;
-        return reinterpret_cast<T*>(memory.data());
+        auto const made = context_.heap.template make<T>(n, "a lane of the shared-memory transport");
+        offset = context_.heap.refer(made.data()).offset;
+        return made.data();
     }
     void make_block() {
         block_ = carve<block_type>(1, address_.block);
@@ -183,10 +180,9 @@ private:
 
     bool look_up(rank p) noexcept {
         auto& job = context_.job;
-        auto const published = job.address(p, context_.slot, context_.lane);
-        lane_address a;
-        if (published.size() != sizeof a) return false;
-        std::memcpy(&a, published.data(), sizeof a);
+        auto const published = context_.template address_of<lane_address>(p);
+        if (!published) return false;
+        auto const& a = *published;
         auto& record = job.record(p);
         slice_view const slice{job.arena().slice(p, record.slice_bytes)};
         auto* const block = slice.object<block_type>(a.block);

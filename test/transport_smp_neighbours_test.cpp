@@ -15,6 +15,7 @@ std::uint64_t mark(mem::slice_heap& heap) { return heap.refer(heap.extent(128).d
 template <class F> void with_neighbours(int n, smp::settings const& s, F f) {
     test::run_ranks(n, [&](boot::job& job, mem::slice_heap& heap, int me) {
         neighbours all{lane_context<world::threads>{{}, job, heap, 0, 0, 1, {}}, s, 0};
+        job.meet();
         EXPECT_FALSE(all.find(rank{(me + 1) % n})) << "nobody has published an address yet";
         job.meet();
         auto const a = all.address();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <ctime>
 
 #include <linux/futex.h>
 #include <poll.h>
@@ -12,7 +13,6 @@
 #include <sched.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace mpt::inline v0::world::detail {

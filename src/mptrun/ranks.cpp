@@ -130,7 +130,7 @@ pid_t spawn(child_plan const& plan, int& failed) noexcept {
 } // namespace
 
 std::string find_program(std::string_view name, std::string const& directory) {
-    std::string const text{name};
+    std::string text{name};
     if (!directory.empty() && !std::filesystem::is_directory(directory))
         throw usage_error{fmt::format("-wdir: there is no directory {}.", directory)};
     if (name.find('/') != name.npos) { // as exec sees it, after the change of directory
@@ -171,6 +171,7 @@ std::string starter::handed(int me) const {
 pid_t starter::start(int me, streams const& where) {
     environment_.back() = handed(me);
     std::vector<char*> envp;
+    envp.reserve(environment_.size() + 1);
     for (auto& e : environment_) envp.push_back(e.data());
     envp.push_back(nullptr);
     int failed = 0;

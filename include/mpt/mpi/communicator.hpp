@@ -89,7 +89,7 @@ public:
         requires(!std::is_lvalue_reference_v<C>)
     as<future<C>> isend(C&& data, mpt::rank to, mpt::tag t = 0) const {
         return Errors::run([&] {
-            auto box = std::make_unique<C>(std::move(data));
+            auto box = std::make_unique<C>(std::forward<C>(data));
             auto r = isend_checked("isend", *box, to, t, send_mode::standard);
             return future<C>{std::move(box), std::move(r)};
         });
@@ -258,7 +258,7 @@ private:
         check_from(call, from, t);
         if (from == proc_null) [[unlikely]]
             return {proc_null, any_tag, 0};
-        return detail::seen_by(call, s_->who, s_->wire.recv(world(from), t, into), into.size());
+        return detail::seen_by(call, s_->who, s_->wire.recv(world(from), t, into), into.size(), from);
     }
     template <class T> message_info recv_whole(T& value, mpt::rank from, mpt::tag t) const {
         auto const m = recv_checked("recv", detail::room_of(value), from, t);

@@ -49,6 +49,13 @@ struct protocol_set {
     bool e1 = false, rndv_get = false;
 };
 
+/// What receive_now() took from the wire: nothing, or a message of so many bytes, of which as many are there as fit.
+struct received {
+    std::int32_t bytes = -1;
+    std::int32_t label = 0;
+    explicit operator bool() const noexcept { return bytes >= 0; }
+};
+
 /// World: the stack's world. Route: transport::route<...>. Use: a protocol_set.
 template <class World, class Route, protocol_set Use> class engine {
     using wires_type = typename Route::template wires<World>;
@@ -99,9 +106,10 @@ public:
     // --- the fast paths: everything at hand, nothing in the way, or nothing done -------------------------------------------
     /// The whole of a small standard send. False: take the long way.
     inline bool send_now(rank to, context_id context, tag label, void const* data, std::size_t n) noexcept;
-    /// Looks at one peer's wire once. True: the wanted message came and was received into data; anything else that came was
-    /// handled. Only while quiet().
-    inline bool receive_now(rank from, context_id context, tag label, void* data, std::size_t capacity, outcome& out) noexcept;
+    /// Looks at one peer's wire until something comes, `looks` times at most. What came is the wanted message, received into data,
+    /// or was handled. Only while quiet().
+    static constexpr unsigned looks = 16; // a round of the caller's costs as much as several looks
+    inline received receive_now(rank from, context_id context, tag label, void* data, std::size_t capacity) noexcept;
     /// No receive is posted and nothing unexpected is kept: the next fitting frame is the match.
     bool quiet() const noexcept { return matching_.quiet(); }
 
@@ -124,6 +132,7 @@ public:
 
 private:
     using peer_state = peer;
+    struct landing;
     template <class E> static constexpr bool lends = transport_lending<E>;
     template <class E> static constexpr bool reads = Use.rndv_get && transport_readable<E>;
     template <class E> static constexpr bool joins = Use.rndv_get && transport_joint<E>;
@@ -138,7 +147,9 @@ private:
             p.wire = wires_.pick(r);
         return p;
     }
-    template <class F> decltype(auto) with(peer_state const& p, F&& f) { return wires_.with(p.wire, std::forward<F>(f)); }
+    template <class F> [[gnu::always_inline]] decltype(auto) with(peer_state const& p, F&& f) {
+        return wires_.with(p.wire, std::forward<F>(f));
+    }
 
     void complete(request& r) noexcept {
         r.at = phase::idle;

@@ -37,15 +37,12 @@ struct request_ref {
 namespace wire {
 
 /// What a message is matched by, in 12 bytes: it shares a cache line with up to 40 bytes of data.
-struct label {
-    std::uint32_t context_low, context_high;
+struct [[gnu::packed, gnu::aligned(4)]] label {
+    std::uint64_t context_bits; // one load, one compare
     std::int32_t tag;
 
-    static label of(context_id c, mpt::tag t) noexcept {
-        auto const v = static_cast<std::uint64_t>(c);
-        return {static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(v >> 32), t};
-    }
-    context_id context() const noexcept { return context_id{std::uint64_t{context_high} << 32 | context_low}; }
+    static label of(context_id c, mpt::tag t) noexcept { return {static_cast<std::uint64_t>(c), t}; }
+    context_id context() const noexcept { return context_id{context_bits}; }
 };
 static_assert(sizeof(label) == 12 && alignof(label) == 4);
 

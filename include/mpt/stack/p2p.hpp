@@ -48,9 +48,11 @@ public:
     }
     /// Receives at most into.size() bytes; the outcome says truncated when the message was longer. from may be any_source.
     outcome recv(rank from, tag label, std::span<std::byte> into) const {
-        outcome out;
-        if (from != any_source && recv_fast(from, label, into, out)) [[likely]]
-            return out;
+        if (from != any_source)
+            if (auto const got = recv_fast(from, label, into)) [[likely]] {
+                auto const n = static_cast<std::uint64_t>(got.bytes);
+                return {from, tag{got.label}, n, n <= into.size() ? status::ok : status::truncated};
+            }
         return recv_long(from, label, sink{into}, nullptr, nullptr);
     }
     /// Receives a message of unknown size: provide(request, bytes) sets request.into once the size is known.
@@ -175,21 +177,22 @@ private:
         return r;
     }
 
-    bool recv_fast(rank from, tag label, std::span<std::byte> into, outcome& out) const {
+    protocol::received recv_fast(rank from, tag label, std::span<std::byte> into) const {
         // Every 256th look (about 2 us) is a full round, so that nobody who needs us starves. Not oftener: a round that meets the
         // awaited message does not know that it is awaited, and keeps it as unexpected. Leaving the loop costs one request.
         auto const spins = lane_->facts().scarce ? 16u : lane_->facts().spins;
-        for (unsigned i = 1; i <= spins; ++i) {
-            int const seen = lane_->enter([&](engine_type& e) {
-                if (!e.quiet()) return -1;
-                if (e.receive_now(from, context_, label, into.data(), into.size(), out)) return 1;
-                if (i % 256 == 0) e.progress();
-                return 0;
+        for (unsigned i = engine_type::looks; i <= spins; i += engine_type::looks) {
+            bool quiet = true;
+            auto const got = lane_->enter([&](engine_type& e) {
+                quiet = e.quiet();
+                if (!quiet) return protocol::received{};
+                auto const seen = e.receive_now(from, context_, label, into.data(), into.size());
+                if (!seen && i % 256 == 0) e.progress();
+                return seen;
             });
-            if (seen > 0) return true;
-            if (seen < 0) return false;
+            if (got || !quiet) return got;
         }
-        return false;
+        return {};
     }
     void send_long(rank to, tag label, source data, send_mode mode) const {
         auto* r = start_send(to, label, data, mode);

@@ -72,7 +72,7 @@ template <transport_policy... Ts> struct route {
         }
 
         /// f on endpoint number i, which pick() returned; f's result is the same type for all.
-        template <std::size_t I = 0, class F> decltype(auto) with(std::uint8_t i, F&& f) {
+        template <std::size_t I = 0, class F> [[gnu::always_inline]] decltype(auto) with(std::uint8_t i, F&& f) {
             if constexpr (I + 1 == count) return f(std::get<I>(ends_));
             else return i == I ? f(std::get<I>(ends_)) : with<I + 1>(i, std::forward<F>(f));
         }

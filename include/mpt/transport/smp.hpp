@@ -155,7 +155,7 @@ public:
         return done;
     }
 
-    template <class Sink> std::size_t poll_from(rank p, Sink&& sink) noexcept {
+    template <class Sink> [[gnu::always_inline]] std::size_t poll_from(rank p, Sink&& sink) noexcept {
         if (auto const n = drain(p, sink, 1)) return n;
         if (dense_ || peers_.channel_of(p).receives()) [[likely]]
             return 0;
@@ -265,7 +265,7 @@ private:
     }
 
     /// Hands over at most `most` frames of one peer.
-    template <class Sink> std::size_t drain(rank p, Sink&& sink, std::size_t most) noexcept {
+    template <class Sink> [[gnu::always_inline]] std::size_t drain(rank p, Sink&& sink, std::size_t most) noexcept {
         std::size_t done = 0;
         auto& c = peers_.channel_of(p);
         auto const use = [&](line_type& l) noexcept {

@@ -67,17 +67,14 @@ public:
 
     /// Hands the next frame to `use(line&)`, if it has come. While `use` runs, the line is still the frame's: the sender's
     /// credit, and our turn, come after. Calls room() when the sender, who may sleep over a full ring, was told of new room.
-    template <class Use, class Room> bool take(Use&& use, Room&& room) noexcept {
-        if (turn_.found(expected_)) {
-            use(turn_.front());
-            turn_.pop();
-        } else {
-            line_type& l = in_.front();
-            if (!l.holds(expected_)) return false;
-            use(l);
-            if (in_.pop()) [[unlikely]]
-                room();
-        }
+    template <class Use, class Room> [[gnu::always_inline]] bool take(Use&& use, Room&& room) noexcept {
+        bool const turn = turn_.found(expected_);
+        line_type& l = turn ? turn_.front() : in_.front();
+        if (!turn && !l.holds(expected_)) return false;
+        use(l); // in one place: it is large, and is to be inlined
+        if (turn) turn_.pop();
+        else if (in_.pop()) [[unlikely]]
+            room();
         expected_ += number_step;
         return true;
     }

@@ -2,6 +2,7 @@
 
 #include "support/job_of.hpp"
 #include <gtest/gtest.h>
+#include <mpt/lock/none.hpp>
 #include <mpt/mpi/environment.hpp>
 #include <mpt/mpi/local_job.hpp>
 
@@ -12,6 +13,32 @@ using local = environment<local_stack>;
 config::values with_lanes(int n) { return config::values{}.set<"MPT_LANES">(std::to_string(n)); }
 /// Waits leave the spin at once and go to sleep.
 config::values sleepy() { return config::values{}.set<"MPT_SPIN">("0").set<"MPT_YIELD">("0").set<"MPT_NAP">("1000"); }
+
+/// A lock that remembers what it was made of.
+struct curious_lock {
+    using kind = mpt::kind::lock;
+    static constexpr std::string_view name = "curious";
+    static constexpr bool process_shared = true, recursive = true, fair = true;
+    template <class World> struct type : lock::none::type<World> {
+        fence_mode given;
+        explicit type(World w = {}, fence_mode mode = fence_mode::both) : lock::none::type<World>{w, mode}, given{mode} {}
+    };
+};
+
+TEST(stack_lane, its_lock_has_the_fence_mode_of_the_node) {
+    using stack_type = stack<world::threads, curious_lock>;
+    for (auto const mode : {fence_mode::sleeper, fence_mode::both})
+        test::run_ranks(1, [mode](boot::job& job, mem::slice_heap& heap, int) {
+            job.header().fences.store(mode, std::memory_order_relaxed); // order: nobody else is in this job
+            memory_source const memory{[](void* h, std::size_t size, std::size_t align) noexcept -> void* {
+                                           return static_cast<mem::slice_heap*>(h)->extent(size, align).data();
+                                       },
+                                       &heap};
+            lane<stack_type> l{{world::threads{}, job, heap, 0, 0, 1, {}}, {}, {}, memory};
+            EXPECT_EQ(l.lock().given, mode);
+            job.meet();
+        });
+}
 
 TEST(stack_lane, a_wait_ends_the_first_time_that_it_is_told_yes) {
     test::watchdog const guard{"a wait that was told yes"};

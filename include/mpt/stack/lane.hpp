@@ -7,7 +7,9 @@
 ///   Whoever waits on one lane serves the others of its rank as well (MPI-4.1 section 2.9, progress): a peer that waits for us
 ///   may wait on any of them. With one lane there are no others, and nothing is paid.
 ///
-///   No thread waits while it holds the lock. A lane whose lock is lock::none compiles to the bare engine.
+///   No thread waits while it holds the lock. A lane whose lock is lock::none compiles to the bare engine. The lock has the
+///   node's fence mode: where the sleeper pays, a release fences nothing. Only threads of this process take it, and joining the
+///   job has registered this process for the sleeper's barrier, or changed the mode: it need not wait for the others' word.
 ///
 ///   Ending    a wait that finds the job ended throws (ranks as threads), and from then on nothing moves on this lane: the
 ///             buffers of what was under way go while the exception unwinds.
@@ -39,7 +41,8 @@ public:
 
     lane(lane_context<world_type> const& context, protocol::engine_limits const& limits, wait_facts const& facts,
          memory_source memory)
-        : world_{context.world}, job_{context.job}, facts_{facts}, lock_{context.world}, engine_{context, limits, memory} {}
+        : world_{context.world}, job_{context.job}, facts_{facts}, lock_{context.world, context.job.fences()},
+          engine_{context, limits, memory} {}
 
     /// Runs f(engine) under the lane's lock.
     template <class F> decltype(auto) enter(F&& f) {

@@ -161,17 +161,13 @@ template <request_range R> std::optional<std::size_t> wait_any(R&& requests) {
     auto first = std::ranges::find_if(requests, [](auto const& r) { return r.pending(); });
     if (first == std::ranges::end(requests)) return std::nullopt;
     std::optional<std::size_t> ready;
-    auto& home = first->wire()->on();
-    bool one_lane = true;
-    for (auto& r : requests) one_lane = one_lane && (!r.pending() || &r.wire()->on() == &home);
-    if (!one_lane) { // their completions lie under different locks: ask each in turn
-        while (!(ready = test_any(requests))) home.world().yield();
-        return ready;
-    }
+    auto& home = first->wire()->on(); // whose wait serves the other lanes, and looks at them while it sleeps
     home.wait({wait_for::receive}, [&](auto&) {
         std::size_t i = 0;
         for (auto& r : requests) {
-            if (r.pending() && r.native()->complete) return ready = i, true;
+            // Completions on another lane lie under its lock, for which we must not wait while we hold that of ours.
+            if (r.pending() && (&r.wire()->on() == &home ? r.native()->complete : r.wire()->on().peek(*r.native())))
+                return ready = i, true;
             ++i;
         }
         return false;

@@ -11,6 +11,8 @@
 ///   node's fence mode: where the sleeper pays, a release fences nothing. Only threads of this process take it, and joining the
 ///   job has registered this process for the sleeper's barrier, or changed the mode: it need not wait for the others' word.
 ///
+///   Threads   of one rank may wait on one lane at once. Whoever completes what another may sleep over rings the lane's bell
+///             (wait/doorbell.hpp, rule 2): a completion is not slept through.
 ///   Ending    a wait that finds the job ended throws (ranks as threads), and from then on nothing moves on this lane: the
 ///             buffers of what was under way go while the exception unwinds.
 ///   Tests     test/stack_lane_test.cpp
@@ -19,6 +21,7 @@
 #include <span>
 
 #include <mpt/lock/lock.hpp>
+#include <mpt/lock/none.hpp>
 #include <mpt/stack/stack.hpp>
 #include <mpt/wait/record.hpp>
 
@@ -102,6 +105,14 @@ public:
         }
         return moved;
     }
+    /// Is this request of ours complete? False also while somebody is in the lane. Never waits: for those that are in another.
+    bool peek(protocol::request const& r) noexcept {
+        typename lock_type::node n;
+        if (!lock_.try_acquire(n)) return false;
+        bool const yes = r.complete;
+        lock_.release(n);
+        return yes;
+    }
     /// One round of progress, for who holds the lock by enter().
     void step() noexcept {
         if (!over_) [[likely]]
@@ -141,7 +152,6 @@ private:
         if (job_.launcher_gone()) [[unlikely]]
             job_.follow_abort();
         follow();
-        constexpr nanoseconds a_break{50'000}; // while something is under way that only our own steps move
         std::uint32_t armed = 0;
         bool bell = false;
         {
@@ -156,10 +166,18 @@ private:
             }
         }
         if (!bell) return world_.sleep_for(a_break), false;
-        // Peers ring the bell of the lane they send on: with several lanes, look at the others now and then.
-        engine_.sleep(world_, armed, all_.size() < 2 ? w.nap() : std::min(w.nap(), 4 * a_break));
+        engine_.sleep(world_, armed, longest_nap(w.nap()));
+        guard g{lock_};
         engine_.disarm();
         return false;
+    }
+    /// Peers ring the bell of the lane they send on: with several lanes, look at the others now and then. And where a lane has no
+    /// bell (streams only), another thread that completes what this one waits for cannot wake it.
+    static constexpr nanoseconds a_break{50'000}; // also while something is under way that only our own steps move
+    nanoseconds longest_nap(nanoseconds wished) const noexcept {
+        constexpr bool alone = std::is_same_v<typename Stack::lock_policy_type, lock::none> || engine_type::wakes_threads;
+        if constexpr (!alone) wished = std::min(wished, 20 * a_break);
+        return all_.size() < 2 ? wished : std::min(wished, 4 * a_break);
     }
 
     [[no_unique_address]] world_type world_;

@@ -38,6 +38,8 @@ template <transport_policy... Ts> struct route {
 
     public:
         static constexpr std::uint8_t none = 0xff;
+        /// A thread that sleeps can be woken by ringing the bell of one of them.
+        static constexpr bool belled = (transport_belled<typename Ts::template endpoint<World>> || ...);
 
         /// Makes every endpoint and publishes its address.
         explicit wires(lane_context<World> const& c) : wires{c, std::index_sequence_for<Ts...>{}} {

@@ -60,6 +60,7 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
 
 template <class World, class Route, protocol_set Use> std::uint32_t engine<World, Route, Use>::arm() noexcept {
     std::uint32_t seen = 0;
+    ++asleep_;
     wires_.each([&]<class E>(E& wire) noexcept {
         if constexpr (transport_belled<E>) seen = wire.bell().arm(job_.header().fences);
     });
@@ -67,8 +68,15 @@ template <class World, class Route, protocol_set Use> std::uint32_t engine<World
 }
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::disarm() noexcept {
+    --asleep_;
     wires_.each([]<class E>(E& wire) noexcept {
         if constexpr (transport_belled<E>) wire.bell().disarm();
+    });
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::ring_own_bell() noexcept {
+    wires_.each([&]<class E>(E& wire) noexcept {
+        if constexpr (transport_belled<E>) wire.bell().ring(world_, job_.fences());
     });
 }
 

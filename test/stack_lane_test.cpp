@@ -79,6 +79,27 @@ TEST(stack_lane, a_long_wait_says_what_it_waits_for_and_is_silent_after_it) {
     });
 }
 
+TEST(stack_lane, a_wait_that_throws_is_silent_after_it) {
+    test::watchdog const guard{"a wait in an ended job"};
+    std::atomic<int> looked{0};
+    EXPECT_THROW(
+        local_job(
+            2, sleepy(),
+            [&](local& env) {
+                auto& rt = env.native();
+                auto const& record = rt.job().record(0).waiting;
+                if (env.rank() == 1) {
+                    while (read(record).what != wait_for::receive) rt.world().yield();
+                    throw 42;
+                }
+                EXPECT_THROW(rt.lane_at(0).wait({wait_for::receive, context_id{1234}, 1}, [](auto&) { return false; }), error);
+                EXPECT_EQ(read(record).what, wait_for::nothing);
+                ++looked;
+            }),
+        int);
+    EXPECT_EQ(looked, 1);
+}
+
 TEST(stack_lane, a_wait_that_ends_at_once_leaves_no_record) {
     local_job(1, sleepy(), [](local& env) {
         auto& rt = env.native();

@@ -20,6 +20,7 @@
 #pragma once
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <mpt/core/assert.hpp>
@@ -58,7 +59,9 @@ public:
 
     engine(lane_context<World> const& context, engine_limits const& limits, memory_source memory)
         : limits_{limits}, world_{context.world}, job_{context.job}, wires_{context}, matching_{memory},
-          requests_{memory, most_requests}, arrivals_{memory}, controls_{memory}, peers_{context.job.size()} {}
+          requests_{memory, most_requests}, arrivals_{memory}, controls_{memory}, peers_{context.job.size()} {
+        find_bell();
+    }
     engine(engine const&) = delete;
     engine& operator=(engine const&) = delete;
 
@@ -95,6 +98,11 @@ public:
         r.result.how = how;
         complete(r);
     }
+
+    /// Does a transport of the route reach the peer? Ask before the first send to it, or receive from it, by the long way.
+    bool reaches(rank r) noexcept { return at(r).wire != wires_type::none; }
+    /// Why not, transport by transport.
+    std::string why_not(rank r) { return wires_.why_not(r); }
 
     // --- the fast paths: everything at hand, nothing in the way, or nothing done -------------------------------------------
     /// The whole of a small standard send. False: take the long way.
@@ -141,8 +149,13 @@ private:
     peer_state& at(rank r) noexcept {
         auto& p = peers_.at(r);
         if (p.wire == wires_type::none) [[unlikely]]
-            p.wire = wires_.pick(r);
+            find_wire(p, r);
         return p;
+    }
+    /// A peer that nobody reaches is never clear: send_now() leaves it to the long way, which says so.
+    void find_wire(peer_state& p, rank r) noexcept {
+        p.wire = wires_.pick(r);
+        p.clear = p.wire != wires_type::none && !p.throttled && p.waiting.empty();
     }
     template <class F> decltype(auto) with(peer_state const& p, F&& f) { return wires_.with(p.wire, std::forward<F>(f)); }
 
@@ -158,6 +171,7 @@ private:
             ring_own_bell();
     }
     void ring_own_bell() noexcept;
+    void find_bell() noexcept;
     request* find_request(std::uint32_t index, std::uint32_t generation) noexcept { return requests_.at(index, generation); }
 
     // sending
@@ -200,6 +214,7 @@ private:
     [[no_unique_address]] World world_;
     boot::job& job_;
     wires_type wires_;
+    wait::doorbell<World>* bell_ = nullptr; // what a thread of ours sleeps on; never changes
     matching matching_;
     pool<request> requests_;
     pool<arrival> arrivals_;

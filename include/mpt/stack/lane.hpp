@@ -57,7 +57,7 @@ public:
     /// Throws mpt::error when the job is ended meanwhile.
     template <class Done> void wait(waiting const& about, Done&& done) {
         typename Stack::wait_type w{facts_};
-        bool told = false;
+        telling said{*this};
         for (std::uint32_t turns = 1;; ++turns) {
             std::size_t moved = 0;
             {
@@ -77,11 +77,9 @@ public:
                 follow();
             auto const step = w.next();
             if (step == wait_step::spin) continue;
-            if (!told) tell(about), told = true;
+            said.tell(about);
             if (idle(step, w, done)) break;
         }
-        if (told) [[unlikely]]
-            job_.record(job_.me()).waiting.clear();
     }
 
     /// Waits for one request.
@@ -129,6 +127,7 @@ public:
         job_.follow_abort();
     }
 
+    rank me() const noexcept { return job_.me(); }
     world_type const& world() const noexcept { return world_; }
     wait_facts const& facts() const noexcept { return facts_; }
 
@@ -137,9 +136,24 @@ public:
     engine_type& engine() noexcept { return engine_; }
 
 private:
-    void tell(waiting const& a) noexcept {
-        job_.record(job_.me()).waiting.write(a.what, a.context, a.peer, a.label, a.size, world_.now().count());
-    }
+    /// What a wait says in the rank's record, and takes back when it ends, by an exception too.
+    class telling {
+        lane& lane_;
+        bool told_ = false;
+        auto& record() noexcept { return lane_.job_.record(lane_.job_.me()).waiting; }
+
+    public:
+        explicit telling(lane& l) noexcept : lane_{l} {}
+        ~telling() {
+            if (told_) [[unlikely]]
+                record().clear();
+        }
+        telling(telling const&) = delete;
+        void tell(waiting const& a) noexcept {
+            if (std::exchange(told_, true)) return;
+            record().write(a.what, a.context, a.peer, a.label, a.size, lane_.world_.now().count());
+        }
+    };
 
     /// True: done() said yes.
     template <class Done> bool idle(wait_step step, typename Stack::wait_type& w, Done& done) {

@@ -1,5 +1,6 @@
 #include <functional>
 
+#include "support/job_of.hpp"
 #include "support/team.hpp"
 #include <mpt/coll/allreduce.hpp>
 #include <mpt/mpi/operations.hpp>
@@ -104,16 +105,33 @@ TEST(coll_allreduce, places_are_a_power_of_two_and_each_is_one_rank) {
     }
 }
 
-TEST(coll_allreduce, blocks_cover_everything_once) {
-    for (std::size_t n : {8u, 9u, 1000u, 1023u})
-        for (int width : {1, 2, 4, 8}) {
-            std::size_t next = 0;
-            for (int p = 0; p < 8; p += width) {
-                auto const b = coll::detail::block(n, 8, p, width);
-                EXPECT_EQ(b.first, next);
-                next += b.count;
+TEST(coll_allreduce, halves_cover_everything_once_and_are_never_equal) {
+    for (std::size_t n = 0; n < 2000; ++n) {
+        auto const [low, high] = coll::detail::halves({7, n});
+        EXPECT_EQ(low.first, 7u);
+        EXPECT_EQ(high.first, 7u + low.count);
+        EXPECT_EQ(low.count + high.count, n);
+        EXPECT_TRUE(n == 0 || low.count != high.count) << n;
+        EXPECT_LE(low.count, n / 2 + 1);
+    }
+}
+
+/// Which ranks bring the second size: every pattern of n bits but those where all bring the same. The sizes lie on both sides of
+/// the limit between the algorithms, on one side each, a few bytes and a factor of two apart.
+TEST(coll_allreduce, whoever_brings_another_size_is_found_out_and_nobody_hangs) {
+    watchdog const guard{"allreduce with different sizes"};
+    constexpr std::size_t pairs[][2]{{1280, 2560}, {1281, 2560}, {1, 2560}, {2048, 2049}, {2560, 2561}, {2560, 5120}, {3, 5}};
+    for (int n : {2, 3, 4, 5})
+        for (auto const& sizes : pairs)
+            for (unsigned who = 1; who + 1 < 1u << n; ++who) {
+                auto const said = failure_of_team(n, [&](auto const& team, int me) {
+                    std::vector<long> v(sizes[(who >> me) & 1]);
+                    reduce(team, v, true, add);
+                    team.recv((me + 1) % n, coll::speaker::barrier, {}); // whoever saw nothing waits for those that did
+                });
+                ASSERT_NE(said.find("called a collective with different sizes"), std::string::npos)
+                    << said << ": " << n << " ranks, pattern " << who << ", " << sizes[0] << " and " << sizes[1];
+                ASSERT_NE(said.find("this rank brings"), std::string::npos) << said;
             }
-            EXPECT_EQ(next, n);
-        }
 }
 } // namespace

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 #include <mpt/lock/lock.hpp>
+#include <mpt/lock/none.hpp>
+#include <mpt/lock/pthread.hpp>
+#include <mpt/lock/ticket.hpp>
+#include <mpt/world/threads.hpp>
 
 namespace {
 
@@ -27,6 +31,27 @@ struct of_another_kind {
     [[maybe_unused]] static constexpr bool process_shared = true, recursive = true, fair = true;
 };
 static_assert(!mpt::lock_policy<of_another_kind>);
+
+/// As `none`, but for its constructor.
+template <class... Given> struct made_of {
+    using kind = mpt::kind::lock;
+    static constexpr std::string_view name = "made of";
+    [[maybe_unused]] static constexpr bool process_shared = true, recursive = true, fair = true;
+    template <class World> struct type : mpt::lock::none::type<World> {
+        type() = default;
+        explicit type(World, Given...) {}
+        explicit type(World)
+            requires(sizeof...(Given) != 0)
+        {}
+    };
+};
+static_assert(mpt::lock_policy_for<made_of<mpt::fence_mode>, mpt::world::native>);
+static_assert(mpt::lock_policy<made_of<>> && !mpt::lock_policy_for<made_of<>, mpt::world::native>,
+              "a lane gives its lock the node's fence mode");
+static_assert(mpt::lock_policy_for<mpt::lock::none, mpt::world::native> &&
+              mpt::lock_policy_for<mpt::lock::pthread, mpt::world::native> &&
+              mpt::lock_policy_for<mpt::lock::ticket, mpt::world::native> &&
+              mpt::lock_policy_for<mpt::lock::ticket, mpt::world::threads>);
 
 TEST(guard, acquires_at_birth_and_releases_at_its_end) {
     scribe s;

@@ -32,6 +32,23 @@ TEST(mpi_environment, one_comes_after_the_other) {
     EXPECT_FALSE(env.self().iprobe());
 }
 
+TEST(mpi_environment, one_that_an_exception_left_makes_room_for_the_next) {
+    for (int i = 0; i < 3; ++i)
+        EXPECT_THROW(
+            {
+                environment env;
+                auto const m = env.allocate<int>(1000);
+                EXPECT_EQ(std::count(m.begin(), m.end(), 0), 1000) << "what an earlier one wrote is gone";
+                std::fill(m.begin(), m.end(), 5);
+                env.self().send(i, 0, i);
+                throw std::runtime_error{"out"};
+            },
+            std::runtime_error);
+    environment env;
+    EXPECT_FALSE(env.self().iprobe());
+    EXPECT_EQ(env.world().allreduce(7), 7);
+}
+
 TEST(mpi_environment, the_registry_has_a_row_while_it_lives) {
     auto const before = rows();
     {

@@ -60,6 +60,46 @@ TEST(mpi_request, waiting_twice_tells_the_same) {
     });
 }
 
+TEST(mpi_request, waiting_twice_throws_the_same) {
+    local_job(2, [](view world) {
+        if (world.rank() == 0) return world.send(counted(10, 0), 1, 8);
+        int x = -1;
+        auto r = world.irecv(x, 0, 8);
+        auto const sentence = [&]() -> std::string {
+            try {
+                auto const m = r.wait();
+                ADD_FAILURE() << "told of a message from " << m.source;
+                return {};
+            } catch (error const& e) {
+                EXPECT_EQ(e.code(), errc::truncate);
+                return e.what();
+            }
+        };
+        auto const first = sentence();
+        EXPECT_NE(first.find("from rank 0 with tag 8 has 40 bytes"), std::string::npos) << first;
+        EXPECT_EQ(sentence(), first);
+        EXPECT_FALSE(r.pending());
+        EXPECT_TRUE(r.test());
+        auto moved = std::move(r);
+        EXPECT_THROW(moved.wait(), error);
+    });
+}
+
+TEST(mpi_request, a_wait_in_an_ended_job_says_so_every_time) {
+    test::watchdog const guard{"a wait in an ended job"};
+    EXPECT_THROW(local_job(2,
+                           [](view world) {
+                               if (world.rank() == 1) throw 42;
+                               int x = 0;
+                               auto r = world.irecv(x, 1);
+                               for (int i = 0; i < 2; ++i) try {
+                                       r.wait();
+                                       ADD_FAILURE() << "there was nothing to find";
+                                   } catch (error const& e) { EXPECT_EQ(e.code(), errc::peer_gone) << e.what(); }
+                           }),
+                 int);
+}
+
 TEST(mpi_request, moving_hands_the_operation_over_and_waits_for_the_one_replaced) {
     local_job(2, [](view world) {
         if (world.rank() == 0) return world.send(1, 1, 1), world.send(2, 1, 2);

@@ -1,9 +1,15 @@
 #include <atomic>
+#include <barrier>
+#include <thread>
 
 #include "support/job_of.hpp"
 #include <gtest/gtest.h>
+#include <mpt/lock/none.hpp>
+#include <mpt/lock/pthread.hpp>
 #include <mpt/mpi/environment.hpp>
 #include <mpt/mpi/local_job.hpp>
+#include <mpt/transport/stream.hpp>
+#include <mpt/wait/sleep.hpp>
 
 namespace {
 using namespace mpt;
@@ -12,6 +18,32 @@ using local = environment<local_stack>;
 config::values with_lanes(int n) { return config::values{}.set<"MPT_LANES">(std::to_string(n)); }
 /// Waits leave the spin at once and go to sleep.
 config::values sleepy() { return config::values{}.set<"MPT_SPIN">("0").set<"MPT_YIELD">("0").set<"MPT_NAP">("1000"); }
+
+/// A lock that remembers what it was made of.
+struct curious_lock {
+    using kind = mpt::kind::lock;
+    static constexpr std::string_view name = "curious";
+    static constexpr bool process_shared = true, recursive = true, fair = true;
+    template <class World> struct type : lock::none::type<World> {
+        fence_mode given;
+        explicit type(World w = {}, fence_mode mode = fence_mode::both) : lock::none::type<World>{w, mode}, given{mode} {}
+    };
+};
+
+TEST(stack_lane, its_lock_has_the_fence_mode_of_the_node) {
+    using stack_type = stack<world::threads, curious_lock>;
+    for (auto const mode : {fence_mode::sleeper, fence_mode::both})
+        test::run_ranks(1, [mode](boot::job& job, mem::slice_heap& heap, int) {
+            job.header().fences.store(mode, std::memory_order_relaxed); // order: nobody else is in this job
+            memory_source const memory{[](void* h, std::size_t size, std::size_t align) noexcept -> void* {
+                                           return static_cast<mem::slice_heap*>(h)->extent(size, align).data();
+                                       },
+                                       &heap};
+            lane<stack_type> l{{world::threads{}, job, heap, 0, 0, 1, {}}, {}, {}, memory};
+            EXPECT_EQ(l.lock().given, mode);
+            job.meet();
+        });
+}
 
 TEST(stack_lane, a_wait_ends_the_first_time_that_it_is_told_yes) {
     test::watchdog const guard{"a wait that was told yes"};
@@ -45,6 +77,27 @@ TEST(stack_lane, a_long_wait_says_what_it_waits_for_and_is_silent_after_it) {
         EXPECT_GT(seen.since, 0);
         EXPECT_EQ(read(record).what, wait_for::nothing);
     });
+}
+
+TEST(stack_lane, a_wait_that_throws_is_silent_after_it) {
+    test::watchdog const guard{"a wait in an ended job"};
+    std::atomic<int> looked{0};
+    EXPECT_THROW(
+        local_job(
+            2, sleepy(),
+            [&](local& env) {
+                auto& rt = env.native();
+                auto const& record = rt.job().record(0).waiting;
+                if (env.rank() == 1) {
+                    while (read(record).what != wait_for::receive) rt.world().yield();
+                    throw 42;
+                }
+                EXPECT_THROW(rt.lane_at(0).wait({wait_for::receive, context_id{1234}, 1}, [](auto&) { return false; }), error);
+                EXPECT_EQ(read(record).what, wait_for::nothing);
+                ++looked;
+            }),
+        int);
+    EXPECT_EQ(looked, 1);
 }
 
 TEST(stack_lane, a_wait_that_ends_at_once_leaves_no_record) {
@@ -161,5 +214,172 @@ TEST(stack_lane, nothing_arrives_any_more_after_a_wait_has_thrown) {
         EXPECT_EQ(late, 0);
         r.wait();
     });
+}
+
+// --- several threads of one rank ------------------------------------------------------------------------------------------
+
+/// Counts naps; while `patient`, a nap ends by a wake-up only: what nobody rings for hangs, and the watchdog says so.
+struct counting_world : world::threads {
+    static inline std::atomic<bool> patient{false};
+    static inline std::atomic<int> naps{0};
+    static inline std::atomic<std::int64_t> longest{0}; // wait for descriptors
+
+    void wait(native_atomics::atomic<std::uint32_t>& word, std::uint32_t seen, nanoseconds d) const noexcept {
+        ++naps;
+        world::threads::wait(word, seen, patient ? nanoseconds::max() : d);
+    }
+    void wait_readable(std::span<int const> fds, nanoseconds d) const noexcept {
+        ++naps;
+        if (d.count() > longest) longest = d.count();
+        world::threads::wait_readable(fds, d);
+    }
+};
+
+using locks = testing::Types<lock::ticket, lock::pthread>;
+template <class Lock> struct stack_lane_threads : testing::Test {
+    using stack_type = stack<counting_world, Lock, wait::sleep>;
+    using environment_type = environment<stack_type>;
+
+    /// Runs body(env) on each of n ranks while naps end by wake-ups only. Leaving is met by time, so it comes after that.
+    template <class Body> static void without_time(int n, Body&& body) {
+        test::watchdog const guard{"threads of one rank: a completion that nobody rang for"};
+        std::barrier all{n};
+        local_job<stack_type>(n, [&](environment_type& e) {
+            e.world().barrier();
+            all.arrive_and_wait();
+            counting_world::patient = true;
+            all.arrive_and_wait();
+            body(e);
+            all.arrive_and_wait();
+            counting_world::patient = false;
+        });
+    }
+    /// Until a thread has gone to sleep; then some more, so that it is really there.
+    static void until_asleep(int naps_before) {
+        while (counting_world::naps == naps_before) std::this_thread::yield();
+        for (int i = 0; i < 200; ++i) std::this_thread::yield();
+    }
+    /// One thread waits, and once it sleeps another does what ends the wait, and no more.
+    template <class Wait, class End> static void wait_and_end(Wait&& wait, End&& end) {
+        auto const before = counting_world::naps.load();
+        std::thread waiter{wait};
+        until_asleep(before);
+        end();
+        waiter.join();
+    }
+};
+TYPED_TEST_SUITE(stack_lane_threads, locks);
+
+TYPED_TEST(stack_lane_threads, a_message_to_oneself_wakes_the_thread_that_sleeps_over_it) {
+    this->without_time(1, [this](auto& env) {
+        auto const world = env.world();
+        for (int i = 0; i < 20; ++i) {
+            int got = 0;
+            this->wait_and_end([&] { world.recv(got, 0, 1); }, [&] { world.send(i, 0, 1); });
+            EXPECT_EQ(got, i);
+            this->wait_and_end([&] { static_cast<void>(world.probe(0, 2)); }, [&] { world.send(i, 0, 2); });
+            EXPECT_EQ(world.template recv<int>(0, 2), i);
+        }
+    });
+}
+
+TYPED_TEST(stack_lane_threads, a_receive_wakes_the_thread_that_sleeps_over_the_send) {
+    this->without_time(1, [this](auto& env) {
+        auto const world = env.world();
+        for (std::size_t n : {std::size_t{4}, std::size_t{3000}, std::size_t{300'000}})
+            for (int i = 0; i < 5; ++i) {
+                std::vector<char> const data(n, 'x');
+                std::vector<char> got(n);
+                this->wait_and_end([&] { world.ssend(data, 0, 1); }, [&] { world.recv(got, 0, 1); });
+                EXPECT_EQ(got, data);
+            }
+    });
+}
+
+TYPED_TEST(stack_lane_threads, a_cancel_wakes_the_thread_that_sleeps_over_the_receive) {
+    this->without_time(1, [this](auto& env) {
+        auto const world = env.world();
+        auto const& wire = world.native().wire;
+        for (int i = 0; i < 20; ++i) {
+            int never = 0;
+            auto* r = wire.start_recv(0, 1, sink{std::as_writable_bytes(std::span{&never, 1})});
+            outcome how;
+            this->wait_and_end([&] { how = wire.finish(*r, {}); }, [&] { wire.cancel(*r); });
+            EXPECT_EQ(how.how, status::cancelled);
+        }
+    });
+}
+
+TYPED_TEST(stack_lane_threads, no_completion_is_slept_through_where_two_ranks_talk_with_three_threads_each) {
+    constexpr int threads = 3, rounds = MPT_THREAD_SANITIZER ? 30 : 150;
+    this->without_time(2, [](auto& env) {
+        auto const world = env.world();
+        int const other = 1 - env.rank();
+        std::vector<std::thread> team;
+        for (int t = 0; t < threads; ++t)
+            team.emplace_back([&, t] {
+                std::uint32_t dice = static_cast<std::uint32_t>(t) + 1; // the same on both ranks
+                for (int i = 0; i < rounds; ++i) {
+                    constexpr std::size_t sizes[]{1, 30, 100, 5000, 20'000, 200'000};
+                    dice = dice * 1664525 + 1013904223;
+                    std::vector<char> const out(sizes[(dice >> 16) % 6], static_cast<char>(i));
+                    std::vector<char> in(out.size());
+                    if ((dice >> 28) % 2 == 0) {
+                        auto r = world.irecv(in, other, t);
+                        world.ssend(out, other, t);
+                        r.wait();
+                    } else {
+                        auto s = world.isend(out, other, t);
+                        world.recv(in, other, t);
+                        s.wait();
+                    }
+                    ASSERT_EQ(in, out);
+                }
+            });
+        for (auto& t : team) t.join();
+    });
+}
+
+TEST(stack_lane, without_a_bell_its_threads_look_every_millisecond_whatever_the_nap) {
+    using stack_type = stack<counting_world, transport::stream<>, wait::sleep>;
+    auto const before = counting_world::naps.load();
+    counting_world::longest = 0;
+    local_job<stack_type>(1, config::values{}.set<"MPT_NAP">("1000000"), [&](environment<stack_type>& env) {
+        int got = 0;
+        std::thread waiter{[&] { env.world().recv(got, 0, 1); }};
+        while (counting_world::naps < before + 3) std::this_thread::yield();
+        env.world().send(5, 0, 1);
+        waiter.join();
+        EXPECT_EQ(got, 5);
+    });
+    EXPECT_LE(counting_world::longest, 1'000'000);
+}
+
+TEST(stack_lane, a_wait_for_any_of_several_lanes_sleeps_between_its_looks) {
+    test::watchdog const guard{"wait_any over several lanes: it does not sleep"};
+    using stack_type = stack<counting_world, wait::sleep>;
+    for (bool some : {false, true})
+        local_job<stack_type>(1, with_lanes(3), [some](environment<stack_type>& env) {
+            auto const world = env.world(), self = env.self();
+            ASSERT_NE(&world.native().wire.on(), &self.native().wire.on());
+            int a = 0, b = 0;
+            std::vector<basic_request<stack_type>> both;
+            both.push_back(world.irecv(a, 0, 1));
+            both.push_back(self.irecv(b, 0, 1));
+            auto const before = counting_world::naps.load();
+            std::optional<std::size_t> found;
+            std::thread waiter{[&] {
+                if (!some) found = wait_any(both);
+                else if (auto const all = wait_some(both); !all.empty()) found = all.front();
+            }};
+            while (counting_world::naps < before + 5) std::this_thread::yield();
+            self.send(7, 0, 1);
+            waiter.join();
+            EXPECT_EQ(found, 1u);
+            both[1].wait();
+            EXPECT_EQ(b, 7);
+            world.send(8, 0, 1);
+            both[0].wait();
+        });
 }
 } // namespace

@@ -1,5 +1,7 @@
 #include <numeric>
 
+#include "support/job_of.hpp"
+
 #include <gtest/gtest.h>
 #include <mpt/mpi/environment.hpp>
 #include <mpt/mpi/local_job.hpp>
@@ -155,5 +157,89 @@ TEST(stack_p2p, a_matched_probe_takes_its_message_away_from_everybody) {
         EXPECT_EQ(large, pattern(5000, 1));
         EXPECT_EQ(w.improbe(0, 1), nullptr);
     });
+}
+
+// --- a peer that nobody reaches -------------------------------------------------------------------------------------------
+
+/// Shared memory, but not between the first rank and the last.
+struct with_a_gap : transport::smp<> {
+    static constexpr std::string_view name = "with_a_gap";
+    template <class World> class endpoint : public transport::smp<>::endpoint<World> {
+        using base = transport::smp<>::endpoint<World>;
+        boot::job& job_;
+        bool gap(rank p) const noexcept {
+            int const me = job_.me(), last = job_.size() - 1;
+            return (me == 0 && p == last) || (me == last && p == 0);
+        }
+
+    public:
+        explicit endpoint(lane_context<World> const& c) : base{c}, job_{c.job} {}
+        bool reaches(rank p) noexcept { return !gap(p) && base::reaches(p); }
+        std::string_view why_not(rank p) const noexcept { return gap(p) ? "there is a gap" : base::why_not(p); }
+    };
+};
+
+template <class F> void expect_no_way(char const* call, int me, int peer, F&& f) {
+    try {
+        f();
+        ADD_FAILURE() << call << " did something";
+    } catch (error const& e) {
+        EXPECT_EQ(e.code(), errc::unreachable) << call;
+        auto const start = "mpt: rank " + std::to_string(me) + " cannot reach rank " + std::to_string(peer) + ": ";
+        EXPECT_EQ(std::string{e.what()}.find(start), 0u) << call << ": " << e.what();
+        EXPECT_NE(std::string{e.what()}.find("self: carries only what a rank sends to itself; with_a_gap: there is a gap"),
+                  std::string::npos)
+            << call << ": " << e.what();
+    }
+}
+
+TEST(stack_p2p, a_peer_that_no_transport_reaches_is_an_error_at_first_use_and_the_others_go_on) {
+    test::watchdog const guard{"an unreachable peer"};
+    using stack_type = stack<with_a_gap, world::threads>;
+    for (char const* how : {"auto", "spin"})
+        local_job<stack_type>(3, config::values{}.set<"MPT_WAIT">(how), [](environment<stack_type>& env) {
+            auto const world = env.world();
+            int const me = world.rank(), far = 2 - me;
+            int x = me;
+            if (me != 1)
+                for (int again = 0; again < 2; ++again) {
+                    std::vector<int> large(100'000);
+                    int kept = -1;
+                    world.send(30 + me, me, 5); // to oneself: what sendrecv must not eat
+                    expect_no_way("send", me, far, [&] { world.send(x, far); });
+                    expect_no_way("send", me, far, [&] { world.send(large, far); });
+                    expect_no_way("ssend", me, far, [&] { world.ssend(x, far); });
+                    expect_no_way("isend", me, far, [&] { auto r = world.isend(x, far); });
+                    expect_no_way("recv", me, far, [&] { world.recv(x, far); });
+                    expect_no_way("irecv", me, far, [&] { auto r = world.irecv(x, far); });
+                    expect_no_way("sendrecv", me, far, [&] { world.sendrecv(x, far, kept, me, 0, 5); });
+                    expect_no_way("sendrecv", me, far, [&] { world.sendrecv(x, me, kept, far, 7, 5); });
+                    expect_no_way("probe", me, far, [&] { static_cast<void>(world.probe(far)); });
+                    expect_no_way("iprobe", me, far, [&] { static_cast<void>(world.iprobe(far)); });
+                    expect_no_way("mprobe", me, far, [&] { static_cast<void>(world.mprobe(far)); });
+                    expect_no_way("improbe", me, far, [&] { static_cast<void>(world.improbe(far)); });
+                    EXPECT_EQ(x, me);
+                    EXPECT_EQ(kept, -1);
+                    EXPECT_EQ(world.template recv<int>(me, 5), 30 + me);
+                    EXPECT_FALSE(world.iprobe(me)) << "nothing was sent";
+                }
+            // Around the gap everything goes.
+            for (std::size_t n : {1u, 3000u, 100'000u}) {
+                std::vector<int> const out(n, me);
+                std::vector<int> in(n);
+                if (me != 1) {
+                    world.sendrecv(out, 1, in, 1);
+                    EXPECT_EQ(in, std::vector<int>(n, 1));
+                } else
+                    for (int from : {0, 2}) {
+                        auto const got = world.sendrecv(out, from, in, from);
+                        EXPECT_EQ(got.source, from);
+                        EXPECT_EQ(in, std::vector<int>(n, from));
+                    }
+            }
+            if (me != 1) world.send(x, 1, 9);
+            else
+                for (int i = 0; i < 2; ++i) world.recv(x, any_source, 9);
+        });
 }
 } // namespace

@@ -30,6 +30,11 @@ template <int First, int Every> struct to_some {
         endpoint(endpoint const&) = delete;
         address local() const noexcept { return {1000 * First + 10 * static_cast<int>(slot) + static_cast<int>(lane)}; }
         bool reaches(rank r) const noexcept { return r.value % Every == First; }
+        std::string_view why_not(rank) const noexcept
+            requires(First == 0)
+        {
+            return "has its reasons";
+        }
         cell reserve(rank, std::size_t) noexcept { return {}; }
         void commit(cell, std::uint16_t) noexcept {}
         template <class Sink> std::size_t poll(Sink&&, std::size_t) noexcept { return First; }
@@ -67,6 +72,10 @@ TEST(transport_route, the_first_transport_that_reaches_a_peer_carries_it) {
         EXPECT_EQ(wires.pick(4), 0) << "both reach 4";
         EXPECT_EQ(wires.pick(5), wires.none) << "nobody reaches 5";
     });
+}
+
+TEST(transport_route, a_peer_that_nobody_reaches_is_explained_transport_by_transport) {
+    on_wires([](auto& wires, auto&) { EXPECT_EQ(wires.why_not(5), "to_some: has its reasons; to_some: does not reach it"); });
 }
 
 TEST(transport_route, each_endpoint_has_its_own_slot_and_publishes_there) {

@@ -121,8 +121,11 @@ job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::s
     }
 }
 
+/// By an exception, a rank goes without a word, and whoever started it hears of the failure by the process's end. Where nobody
+/// did and there is no other rank, nobody is failed: the process may begin again.
 job::~job() {
-    if (std::uncaught_exceptions() <= impl_->exceptions) leave();
+    bool const alone = size_ == 1 && header().launcher_pid == 0;
+    if (alone || std::uncaught_exceptions() <= impl_->exceptions) leave();
 }
 
 control_header& job::header() noexcept { return *impl_->header; }

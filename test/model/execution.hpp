@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -42,11 +43,11 @@ inline char const* name_of(std::memory_order o) noexcept {
 inline std::string_view last_part(std::string_view path) noexcept { return path.substr(path.rfind('/') + 1); }
 
 struct options {
-    unsigned schedules = 2000;  // how many are tried
-    unsigned steps = 20'000;    // accesses after which a schedule counts as one that never ends
-    std::uint64_t seed = 1;     // of the first schedule; MPT_MODEL_SEED overrides
-    bool timeouts = false;      // may a sleeper's time run out? false: a sleeper that nobody wakes is a fault
-    bool early_wakeups = false; // may a sleeper wake without a reason?
+    unsigned schedules = 2000;           // how many are tried
+    unsigned steps = 20'000;             // accesses after which a schedule counts as one that never ends
+    std::optional<std::uint64_t> seed{}; // of the first schedule; where none is given, MPT_MODEL_SEED, or 1
+    bool timeouts = false;               // may a sleeper's time run out? false: a sleeper that nobody wakes is a fault
+    bool early_wakeups = false;          // may a sleeper wake without a reason?
 };
 
 /// A schedule's random numbers: splitmix64.

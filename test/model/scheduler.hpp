@@ -36,7 +36,8 @@
 ///   (acquire and release to relaxed, acq_rel to either, seq_cst to acq_rel), and returns those whose loss no schedule noticed.
 ///   An empty answer: every order is needed, and the model would notice its loss.
 ///
-///   A failure prints its seed; MPT_MODEL_SEED=<seed> starts with that schedule. MPT_MODEL_SCHEDULES=<factor> tries more.
+///   A failure prints its seed; MPT_MODEL_SEED=<seed> starts with that schedule, but where the program names a seed of its own.
+///   MPT_MODEL_SCHEDULES=<factor> tries more.
 #pragma once
 #include <cstdlib>
 #include <sstream>
@@ -81,7 +82,7 @@ inline std::string replay(options const& o, std::uint64_t seed, execution::fibre
 inline outcome check(options o, body const& program, execution::fault planted = {}, bool note_sites = false) {
     outcome result;
     execution::fibre_pool fibres;
-    auto const first = detail::from_environment("MPT_MODEL_SEED", o.seed);
+    auto const first = o.seed ? *o.seed : detail::from_environment("MPT_MODEL_SEED", 1);
     auto const wanted = o.schedules * detail::from_environment("MPT_MODEL_SCHEDULES", 1);
     for (std::uint64_t seed = first; result.schedules < wanted; ++seed) {
         {

@@ -286,6 +286,27 @@ TEST(scheduler, lets_a_bare_spin_be_overtaken) {
     EXPECT_TRUE(result.ok) << result.report;
 }
 
+/// Sets a variable for as long as it lives.
+class variable {
+    char const* name_;
+    std::optional<std::string> before_;
+
+public:
+    variable(char const* name, char const* value) : name_{name} {
+        if (auto const* was = std::getenv(name)) before_ = was;
+        ::setenv(name, value, 1);
+    }
+    ~variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+    variable(variable const&) = delete;
+};
+
+TEST(scheduler, begins_with_the_programs_own_seed_and_else_with_the_variables) {
+    variable const set{"MPT_MODEL_SEED", "77"};
+    auto const fails = [](execution& x) { x.thread([] { require(false, "never"); }); };
+    EXPECT_EQ(check({.schedules = 1}, fails).seed, 77u);
+    EXPECT_EQ(check({.schedules = 1, .seed = 5}, fails).seed, 5u);
+}
+
 TEST(scheduler, repeats_a_schedule_from_its_seed) {
     auto const racy = [](execution& x) {
         auto p = std::make_shared<program>();

@@ -11,6 +11,14 @@ struct lock_without_facts {
     static constexpr std::string_view name = "bare";
     template <class World> using type = lock::none::type<World>;
 };
+struct lock_of_nothing {
+    using kind = mpt::kind::lock;
+    static constexpr std::string_view name = "of nothing";
+    static constexpr bool process_shared = true, recursive = true, fair = true;
+    template <class World> struct type : lock::none::type<World> {
+        explicit type(World) {}
+    };
+};
 struct wait_without_type {
     using kind = mpt::kind::wait;
     static constexpr std::string_view name = "bare";
@@ -37,6 +45,7 @@ void use() {
     static_cast<void>(stack<protocol::e0<>, protocol::e0<>, protocol::rndv_put<>>::layout()); // refused: mpt::stack: the same protocol twice
     static_cast<void>(stack<empty_protocol>::layout());                         // refused: mpt::stack: not a protocol
     static_cast<void>(stack<lock_without_facts>::layout());                     // refused: mpt::stack: not a lock
+    static_cast<void>(stack<lock_of_nothing>::layout());                        // refused: mpt::stack: this lock is not made of (world, fence_mode)
     static_cast<void>(stack<wait_without_type>::layout());                      // refused: mpt::stack: not a wait policy
     static_cast<void>(stack<empty_world>::layout());                            // refused: mpt::stack: not a world
 }

@@ -106,7 +106,7 @@ public:
     bool scarce() const noexcept;
 
     /// This rank has finalized: its end is no longer a failure of the job. The destructor does it too, unless an exception
-    /// is on its way.
+    /// is on its way. (Started by hand, the only rank: then too, and the process may join again.)
     void leave() noexcept;
 
     /// Some rank asked for, or died into, the end of the job.

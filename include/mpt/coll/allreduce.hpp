@@ -4,14 +4,20 @@
 ///
 ///   doubling     after folding the ranks beyond a power of two into their neighbours, partners 1, 2, 4 ... apart exchange
 ///                everything and combine. ceil(log2 n) (+2) messages of the whole size: small data.
-///   halving      partners first exchange halves (n/2, n/4 ... apart) and combine the half they keep, then gather the halves
-///                back in reverse: each byte is combined once per step on half the data. Large data.
+///   halving      partners 1, 2, 4 ... apart exchange halves of what they have and combine the half they keep, then gather the
+///                halves back in reverse: each byte is combined once per step on half the data. Large data.
 ///                Needs an operation that commutes, because its blocks are not contiguous in rank order.
 ///
 ///        n = 5:  fold 1 into 0;  {0,2,3,4} run as 4 places;  1 gets the result from 0
 ///
+///   Misuse    Ranks that bring different sizes get an error that names both, at one rank at least: both algorithms begin with
+///             the same partners, and of two ranks that differ one sees another length than its own. Nothing is spent on it.
+///             Not seen: a rank that brings nothing sends nothing, and the others wait for it; and a rank that has got what
+///             it expected (a neighbour of ranks that differ) waits for the one that throws, until that one ends the job.
 ///   Memory    one buffer of the data's size.    Source MPI-4.1 section 6.9.6.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <memory>
 
@@ -48,34 +54,38 @@ template <class Stack, class Combine> void doubling(team<Stack> const& t, places
     }
 }
 
-/// The part of n elements that belongs to `place` after halving down to blocks of `span` places.
+/// Elements [first, first + count).
 struct range {
     std::size_t first, count;
 };
-inline range block(std::size_t n, std::int32_t places_total, std::int32_t place, std::int32_t width) noexcept {
-    auto const p = static_cast<std::size_t>(place), w = static_cast<std::size_t>(width),
-               all = static_cast<std::size_t>(places_total);
-    auto const lo = n * p / all, hi = n * (p + w) / all;
-    return {lo, hi - lo};
+/// The two parts of a range: never of the same size, so that a pair whose ranks were called with different sizes cannot send each
+/// other exactly what the other expects, whichever algorithm each of them takes.
+inline std::array<range, 2> halves(range r) noexcept {
+    auto const low = r.count == 0 ? 0 : r.count / 2 + 1;
+    return {range{r.first, low}, range{r.first + low, r.count - low}};
 }
 
 template <class Stack, class Combine> void halving(team<Stack> const& t, places const& at, std::int32_t place,
                                                    std::span<std::byte> mine, std::span<std::byte> other, std::size_t element,
                                                    Combine const& combine) {
-    auto const n = mine.size() / element;
     auto const bytes_of = [&](std::span<std::byte> s, range r) { return s.subspan(r.first * element, r.count * element); };
-    for (std::int32_t width = at.count / 2; width > 0; width /= 2) { // reduce-scatter
-        auto const partner = place ^ width;
-        auto const keep = block(n, at.count, place / width * width, width),
-                   give = block(n, at.count, partner / width * width, width);
-        t.exchange(at.rank_at(partner), bytes_of(mine, give), at.rank_at(partner), bytes_of(other, keep), speaker::allreduce);
-        combine(bytes_of(other, keep), bytes_of(mine, keep), bytes_of(mine, keep));
+    range have{0, mine.size() / element};
+    std::array<range, 31> given; // to the partner of each step, who has it complete in the end
+    int steps = 0;
+    for (std::int32_t step = 1; step < at.count; step *= 2) { // reduce-scatter
+        auto const partner = place ^ step;
+        auto const part = halves(have);
+        bool const upper = (place & step) != 0;
+        have = part[upper];
+        auto const give = given[static_cast<std::size_t>(steps++)] = part[!upper];
+        t.exchange(at.rank_at(partner), bytes_of(mine, give), at.rank_at(partner), bytes_of(other, have), speaker::allreduce);
+        combine(bytes_of(other, have), bytes_of(mine, have), bytes_of(mine, have));
     }
-    for (std::int32_t width = 1; width < at.count; width *= 2) { // allgather
-        auto const partner = place ^ width;
-        auto const have = block(n, at.count, place / width * width, width),
-                   want = block(n, at.count, partner / width * width, width);
+    for (std::int32_t step = at.count / 2; step > 0; step /= 2) { // allgather
+        auto const partner = place ^ step;
+        auto const want = given[static_cast<std::size_t>(--steps)];
         t.exchange(at.rank_at(partner), bytes_of(mine, have), at.rank_at(partner), bytes_of(mine, want), speaker::allreduce);
+        have = {std::min(have.first, want.first), have.count + want.count};
     }
 }
 
@@ -83,8 +93,9 @@ template <class Stack, class Combine> void halving(team<Stack> const& t, places 
 
 /// data: in, this rank's elements; out, the combination. element: bytes of one. combine(left, right, into): into[i] =
 /// left[i] op right[i], where left comes from lower ranks; into may be either. commutes: whether order may be given up.
-template <class Stack, class Combine>
-void allreduce(team<Stack> const& t, std::span<std::byte> data, std::size_t element, bool commutes, Combine const& combine) {
+/// Throws mpt::error(truncate) where a rank is seen to bring another size; see Misuse above.
+template <class Stack, class Combine> void allreduce(team<Stack> const& t, std::span<std::byte> data, std::size_t element,
+                                                     bool commutes, Combine const& combine) try {
     auto const n = t.size();
     if (n == 1 || data.empty()) return;
     auto const scratch = std::make_unique_for_overwrite<std::byte[]>(data.size());
@@ -104,6 +115,10 @@ void allreduce(team<Stack> const& t, std::span<std::byte> data, std::size_t elem
         detail::halving(t, at, place, data, other, element, combine);
     else detail::doubling(t, at, place, data, other, combine);
     if (paired) t.send(t.me() + 1, speaker::allreduce, data);
+} catch (error const& e) {
+    if (e.code() != errc::truncate) throw;
+    throw error{errc::truncate,
+                std::string{e.what()} + " (allreduce; this rank brings " + std::to_string(data.size()) + " bytes)"};
 }
 
 } // namespace mpt::inline v0::coll

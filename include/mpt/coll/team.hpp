@@ -31,11 +31,11 @@ public:
     }
     /// Exactly data.size() bytes: another size means that the ranks do not call the same collective.
     void recv(std::int32_t from, speaker s, std::span<std::byte> into) const {
-        check(wire_.recv(who_->world(from), label(s), into), into.size());
+        check(wire_.recv(who_->world(from), label(s), into), from, into.size());
     }
     void exchange(std::int32_t to, std::span<std::byte const> data, std::int32_t from, std::span<std::byte> into,
                   speaker s) const {
-        check(wire_.sendrecv(who_->world(to), label(s), data, who_->world(from), label(s), into), into.size());
+        check(wire_.sendrecv(who_->world(to), label(s), data, who_->world(from), label(s), into), from, into.size());
     }
     /// A word to one rank, which says nothing, and one from another. A send may have to wait for its receiver (a full wire, a
     /// throttled peer), so where everybody sends first, nobody may wait before it can be received from.
@@ -47,10 +47,11 @@ public:
 
 private:
     static tag label(speaker s) noexcept { return tag{static_cast<std::int32_t>(s)}; }
-    static void check(outcome const& got, std::size_t expected) {
+    static void check(outcome const& got, std::int32_t from, std::size_t expected) {
         if (got.how == status::ok && got.bytes == expected) return;
         throw error{errc::truncate, "mpt: ranks called a collective with different sizes: " + std::to_string(got.bytes) +
-                                        " bytes came where " + std::to_string(expected) + " were expected"};
+                                        " bytes came where " + std::to_string(expected) + " were expected, from rank " +
+                                        std::to_string(from)};
     }
 };
 

@@ -17,6 +17,7 @@ enum class errc : std::uint8_t {
     truncate, // the message is longer than the buffer
     no_memory,
     peer_gone,
+    unreachable,   // no transport of the stack reaches the peer
     system,        // the system refused something that cannot be done without
     configuration, // a bad value of a variable, or values that differ between ranks
     launch,        // started in a way that cannot work

@@ -34,6 +34,13 @@ concept lock_policy = policy<L> && std::same_as<typename L::kind, kind::lock> &&
     { L::fair } -> std::convertible_to<bool>;
 };
 
+/// A policy whose lock for ranks of that world is made as the contract says.
+template <class L, class World>
+concept lock_policy_for = lock_policy<L> && lock_type<typename L::template type<World>> &&
+                          std::constructible_from<typename L::template type<World>, World, fence_mode> &&
+                          std::constructible_from<typename L::template type<World>, World> &&
+                          std::default_initializable<typename L::template type<World>>;
+
 template <lock_type T> class [[nodiscard]] guard {
     T& lock_;
     [[no_unique_address]] typename T::node node_{};

@@ -16,7 +16,10 @@
 ///           and all but one go back to sleep.
 ///           owner_ is compared only with one's own number: a thread that reads its own number wrote it last, for it
 ///           writes 0 before it lets the lock go; whatever else it reads, it is not the holder.
-///   Cost    free: one read-modify-write to acquire; a store, a load and (fence_mode::both) a full fence to release.
+///   Wake    no wake-up is lost, and yet no sleep is longer than 100 ms: a ringer that is stopped or killed between its two
+///           steps, and a kernel that loses a wake-up, cost that much and do not hang anybody.
+///   Cost    free: one read-modify-write to acquire; two stores and a load to release, each of a line that is the holder's
+///           while nobody waits, and a full fence only where the node's mode is fence_mode::both.
 ///   Memory  three lines and the bells; shared memory is fine: the owner's number is unique on the machine.
 ///   Limit   A release still looks at its bell after the next holder may have come: the lock's memory outlives the last
 ///           release. At most 2^32 - 1 threads wait. A holder that dies keeps the lock.
@@ -44,7 +47,7 @@ template <std::uint32_t Spins = 1000, std::uint32_t Yields = 16, std::uint32_t B
         template <class T> using atomic = typename World::atomics::template atomic<T>;
         static_assert(atomic<std::uint32_t>::is_always_lock_free && atomic<std::uint64_t>::is_always_lock_free,
                       "mpt::lock::ticket: a lock in shared memory must not hide a mutex");
-        static constexpr nanoseconds longest_sleep{10'000'000'000}; // no wake-up is lost; this only bounds what a bug can cost
+        static constexpr nanoseconds longest_sleep{100'000'000}; // see Wake
 
         alignas(cache_line) atomic<std::uint32_t> next_{0};    // arrivals write
         alignas(cache_line) atomic<std::uint32_t> serving_{0}; // the holder writes, the waiters spin
@@ -57,7 +60,8 @@ template <std::uint32_t Spins = 1000, std::uint32_t Yields = 16, std::uint32_t B
     public:
         struct node {};
 
-        /// mode: who fences, as the node decided; `both` is right everywhere, and dearer.
+        /// mode: who fences, as the node decided: the same for all who take this lock. `both` is right everywhere, and costs
+        /// every release a full fence.
         explicit type(World w = {}, fence_mode mode = fence_mode::both) noexcept : mode_{mode}, world_{w} {}
         type(type const&) = delete;
         type& operator=(type const&) = delete;

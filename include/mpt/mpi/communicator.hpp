@@ -136,6 +136,7 @@ public:
                                                                mpt::tag out = 0, mpt::tag in = any_tag) const {
         return Errors::run([&] {
             check_to("sendrecv", to, out); // before the receive is posted: an argument error leaves everything as it was
+            if (to != proc_null) s_->wire.reach(s_->who.world(to));
             auto incoming = irecv_checked("sendrecv", detail::room_of(into), from, in);
             send_checked("sendrecv", data, to, out, send_mode::standard);
             return incoming.wait();

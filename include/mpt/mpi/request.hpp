@@ -40,8 +40,8 @@ template <class Stack> class [[nodiscard]] basic_request {
     group who_;
     protocol::request* r_ = nullptr;
     std::size_t room_ = 0;
-    int exceptions_ = 0; // on their way when this was made
-    message_info done_{proc_null, any_tag, 0};
+    int exceptions_ = 0;           // on their way when this was made
+    std::optional<outcome> end_{}; // once it is known; nothing: there was no operation
 
 public:
     using stack_type = Stack;
@@ -54,19 +54,22 @@ public:
     basic_request& operator=(basic_request&& o) noexcept {
         if (this == &o) return *this;
         settle();
-        wire_ = o.wire_, who_ = std::move(o.who_), room_ = o.room_, exceptions_ = o.exceptions_, done_ = o.done_;
+        wire_ = o.wire_, who_ = std::move(o.who_), room_ = o.room_, exceptions_ = o.exceptions_, end_ = o.end_;
         r_ = std::exchange(o.r_, nullptr);
         return *this;
     }
     ~basic_request() { settle(); }
 
     bool pending() const noexcept { return r_ != nullptr; }
-    /// Waits, and tells of the message. A second call tells the same.
+    /// Waits, and tells of the message. A second call tells the same, or throws the same. When the job ends meanwhile, the
+    /// request stays pending, and every call says so.
     message_info wait() {
-        if (!r_) return done_;
-        auto const what = about(); // while r_ is known
-        done_ = detail::seen_by("wait", who_, wire_->finish(*std::exchange(r_, nullptr), what), room_);
-        return done_;
+        if (r_) {
+            end_ = wire_->finish(*r_, about());
+            r_ = nullptr;
+        }
+        if (!end_) return {proc_null, any_tag, 0};
+        return detail::seen_by("wait", who_, *end_, room_);
     }
     /// One round of progress; true: complete, and wait() will not wait.
     bool test() { return !r_ || wire_->test(*r_); }
@@ -162,17 +165,13 @@ template <request_range R> std::optional<std::size_t> wait_any(R&& requests) {
     auto first = std::ranges::find_if(requests, [](auto const& r) { return r.pending(); });
     if (first == std::ranges::end(requests)) return std::nullopt;
     std::optional<std::size_t> ready;
-    auto& home = first->wire()->on();
-    bool one_lane = true;
-    for (auto& r : requests) one_lane = one_lane && (!r.pending() || &r.wire()->on() == &home);
-    if (!one_lane) { // their completions lie under different locks: ask each in turn
-        while (!(ready = test_any(requests))) home.world().yield();
-        return ready;
-    }
+    auto& home = first->wire()->on(); // whose wait serves the other lanes, and looks at them while it sleeps
     home.wait({wait_for::receive}, [&](auto&) {
         std::size_t i = 0;
         for (auto& r : requests) {
-            if (r.pending() && r.native()->complete) return ready = i, true;
+            // Completions on another lane lie under its lock, for which we must not wait while we hold that of ours.
+            if (r.pending() && (&r.wire()->on() == &home ? r.native()->complete : r.wire()->on().peek(*r.native())))
+                return ready = i, true;
             ++i;
         }
         return false;

@@ -20,6 +20,7 @@
 #pragma once
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <mpt/core/assert.hpp>
@@ -64,8 +65,10 @@ public:
     static constexpr std::uint32_t most_requests = 1u << 24;
 
     engine(lane_context<World> const& context, engine_limits const& limits, memory_source memory)
-        : limits_{limits}, job_{context.job}, wires_{context}, matching_{memory}, requests_{memory, most_requests},
-          arrivals_{memory}, controls_{memory}, peers_{context.job.size()} {}
+        : limits_{limits}, world_{context.world}, job_{context.job}, wires_{context}, matching_{memory},
+          requests_{memory, most_requests}, arrivals_{memory}, controls_{memory}, peers_{context.job.size()} {
+        find_bell();
+    }
     engine(engine const&) = delete;
     engine& operator=(engine const&) = delete;
 
@@ -103,6 +106,11 @@ public:
         complete(r);
     }
 
+    /// Does a transport of the route reach the peer? Ask before the first send to it, or receive from it, by the long way.
+    bool reaches(rank r) noexcept { return at(r).wire != wires_type::none; }
+    /// Why not, transport by transport.
+    std::string why_not(rank r) { return wires_.why_not(r); }
+
     // --- the fast paths: everything at hand, nothing in the way, or nothing done -------------------------------------------
     /// The whole of a small standard send. False: take the long way.
     inline bool send_now(rank to, context_id context, tag label, void const* data, std::size_t n) noexcept;
@@ -120,8 +128,11 @@ public:
     bool drained() noexcept;
 
     // --- sleeping -----------------------------------------------------------------------------------------------------------
+    /// arm and disarm go in pairs, each under the lane's lock; sleep between them, outside it.
     std::uint32_t arm() noexcept;
     void disarm() noexcept;
+    /// A thread that sleeps here is woken by one that completes its operation, not only by a peer's frame.
+    static constexpr bool wakes_threads = wires_type::belled;
     void sleep(World const& world, std::uint32_t armed, nanoseconds longest) noexcept;
     bool can_sleep() const noexcept { return active_ == 0; }
 
@@ -137,6 +148,9 @@ private:
     template <class E> static constexpr bool reads = Use.rndv_get && transport_readable<E>;
     template <class E> static constexpr bool joins = Use.rndv_get && transport_joint<E>;
 
+    /// Frames on this wire end at ourselves, and nobody rings for them.
+    template <class E> static constexpr bool to_ourselves =
+        !transport_belled<E> && !wires_type::template facts_of<E>().cross_process;
     template <class E> static constexpr std::size_t max_frame = wires_type::template facts_of<E>().max_frame;
 
     static arrival* entry_of(arrival_hook* h) noexcept { return static_cast<arrival*>(h); }
@@ -144,8 +158,13 @@ private:
     peer_state& at(rank r) noexcept {
         auto& p = peers_.at(r);
         if (p.wire == wires_type::none) [[unlikely]]
-            p.wire = wires_.pick(r);
+            find_wire(p, r);
         return p;
+    }
+    /// A peer that nobody reaches is never clear: send_now() leaves it to the long way, which says so.
+    void find_wire(peer_state& p, rank r) noexcept {
+        p.wire = wires_.pick(r);
+        p.clear = p.wire != wires_type::none && !p.throttled && p.waiting.empty();
     }
     template <class F> [[gnu::always_inline]] decltype(auto) with(peer_state const& p, F&& f) {
         return wires_.with(p.wire, std::forward<F>(f));
@@ -154,8 +173,16 @@ private:
     void complete(request& r) noexcept {
         r.at = phase::idle;
         r.complete = true;
+        wake_threads();
         if (r.completed) r.completed(r);
     }
+    /// Another thread of this rank may sleep over what was done just now: wait/doorbell.hpp, rule 2.
+    void wake_threads() noexcept {
+        if (asleep_ != 0) [[unlikely]]
+            ring_own_bell();
+    }
+    void ring_own_bell() noexcept;
+    void find_bell() noexcept;
     request* find_request(std::uint32_t index, std::uint32_t generation) noexcept { return requests_.at(index, generation); }
 
     // sending
@@ -195,8 +222,10 @@ private:
     [[noreturn]] void broken(std::string_view what, rank from) noexcept;
 
     engine_limits limits_;
+    [[no_unique_address]] World world_;
     boot::job& job_;
     wires_type wires_;
+    wait::doorbell<World>* bell_ = nullptr; // what a thread of ours sleeps on; never changes
     matching matching_;
     pool<request> requests_;
     pool<arrival> arrivals_;
@@ -208,6 +237,7 @@ private:
     std::vector<peer_state*> throttling_; // peers that we asked to announce
     std::uint32_t sends_ = 0;
     std::uint32_t active_ = 0; // requests on an active list: sleeping would stop them
+    std::uint32_t asleep_ = 0; // threads of this rank that sleep on this lane, or are about to
     std::uint64_t unexpected_ = 0, unexpected_high_ = 0;
     std::uint64_t outstanding_ = 0; // sends that the wire has, and that wait for a peer: ack, fin, cts, last chunk
 };

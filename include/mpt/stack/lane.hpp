@@ -7,8 +7,12 @@
 ///   Whoever waits on one lane serves the others of its rank as well (MPI-4.1 section 2.9, progress): a peer that waits for us
 ///   may wait on any of them. With one lane there are no others, and nothing is paid.
 ///
-///   No thread waits while it holds the lock. A lane whose lock is lock::none compiles to the bare engine.
+///   No thread waits while it holds the lock. A lane whose lock is lock::none compiles to the bare engine. The lock has the
+///   node's fence mode: where the sleeper pays, a release fences nothing. Only threads of this process take it, and joining the
+///   job has registered this process for the sleeper's barrier, or changed the mode: it need not wait for the others' word.
 ///
+///   Threads   of one rank may wait on one lane at once. Whoever completes what another may sleep over rings the lane's bell
+///             (wait/doorbell.hpp, rule 2): a completion is not slept through.
 ///   Ending    a wait that finds the job ended throws (ranks as threads), and from then on nothing moves on this lane: the
 ///             buffers of what was under way go while the exception unwinds.
 ///   Tests     test/stack_lane_test.cpp
@@ -17,6 +21,7 @@
 #include <span>
 
 #include <mpt/lock/lock.hpp>
+#include <mpt/lock/none.hpp>
 #include <mpt/stack/stack.hpp>
 #include <mpt/wait/record.hpp>
 
@@ -39,7 +44,8 @@ public:
 
     lane(lane_context<world_type> const& context, protocol::engine_limits const& limits, wait_facts const& facts,
          memory_source memory)
-        : world_{context.world}, job_{context.job}, facts_{facts}, lock_{context.world}, engine_{context, limits, memory} {}
+        : world_{context.world}, job_{context.job}, facts_{facts}, lock_{context.world, context.job.fences()},
+          engine_{context, limits, memory} {}
 
     /// Runs f(engine) under the lane's lock.
     template <class F> decltype(auto) enter(F&& f) {
@@ -51,7 +57,7 @@ public:
     /// Throws mpt::error when the job is ended meanwhile.
     template <class Done> void wait(waiting const& about, Done&& done) {
         typename Stack::wait_type w{facts_};
-        bool told = false;
+        telling said{*this};
         for (std::uint32_t turns = 1;; ++turns) {
             std::size_t moved = 0;
             {
@@ -71,11 +77,9 @@ public:
                 follow();
             auto const step = w.next();
             if (step == wait_step::spin) continue;
-            if (!told) tell(about), told = true;
+            said.tell(about);
             if (idle(step, w, done)) break;
         }
-        if (told) [[unlikely]]
-            job_.record(job_.me()).waiting.clear();
     }
 
     /// Waits for one request.
@@ -99,6 +103,14 @@ public:
         }
         return moved;
     }
+    /// Is this request of ours complete? False also while somebody is in the lane. Never waits: for those that are in another.
+    bool peek(protocol::request const& r) noexcept {
+        typename lock_type::node n;
+        if (!lock_.try_acquire(n)) return false;
+        bool const yes = r.complete;
+        lock_.release(n);
+        return yes;
+    }
     /// One round of progress, for who holds the lock by enter().
     void step() noexcept {
         if (!over_) [[likely]]
@@ -115,6 +127,7 @@ public:
         job_.follow_abort();
     }
 
+    rank me() const noexcept { return job_.me(); }
     world_type const& world() const noexcept { return world_; }
     wait_facts const& facts() const noexcept { return facts_; }
 
@@ -123,9 +136,24 @@ public:
     engine_type& engine() noexcept { return engine_; }
 
 private:
-    void tell(waiting const& a) noexcept {
-        job_.record(job_.me()).waiting.write(a.what, a.context, a.peer, a.label, a.size, world_.now().count());
-    }
+    /// What a wait says in the rank's record, and takes back when it ends, by an exception too.
+    class telling {
+        lane& lane_;
+        bool told_ = false;
+        auto& record() noexcept { return lane_.job_.record(lane_.job_.me()).waiting; }
+
+    public:
+        explicit telling(lane& l) noexcept : lane_{l} {}
+        ~telling() {
+            if (told_) [[unlikely]]
+                record().clear();
+        }
+        telling(telling const&) = delete;
+        void tell(waiting const& a) noexcept {
+            if (std::exchange(told_, true)) return;
+            record().write(a.what, a.context, a.peer, a.label, a.size, lane_.world_.now().count());
+        }
+    };
 
     /// True: done() said yes.
     template <class Done> bool idle(wait_step step, typename Stack::wait_type& w, Done& done) {
@@ -138,7 +166,6 @@ private:
         if (job_.launcher_gone()) [[unlikely]]
             job_.follow_abort();
         follow();
-        constexpr nanoseconds a_break{50'000}; // while something is under way that only our own steps move
         std::uint32_t armed = 0;
         bool bell = false;
         {
@@ -153,10 +180,18 @@ private:
             }
         }
         if (!bell) return world_.sleep_for(a_break), false;
-        // Peers ring the bell of the lane they send on: with several lanes, look at the others now and then.
-        engine_.sleep(world_, armed, all_.size() < 2 ? w.nap() : std::min(w.nap(), 4 * a_break));
+        engine_.sleep(world_, armed, longest_nap(w.nap()));
+        guard g{lock_};
         engine_.disarm();
         return false;
+    }
+    /// Peers ring the bell of the lane they send on: with several lanes, look at the others now and then. And where a lane has no
+    /// bell (streams only), another thread that completes what this one waits for cannot wake it.
+    static constexpr nanoseconds a_break{50'000}; // also while something is under way that only our own steps move
+    nanoseconds longest_nap(nanoseconds wished) const noexcept {
+        constexpr bool alone = std::is_same_v<typename Stack::lock_policy_type, lock::none> || engine_type::wakes_threads;
+        if constexpr (!alone) wished = std::min(wished, 20 * a_break);
+        return all_.size() < 2 ? wished : std::min(wished, 4 * a_break);
     }
 
     [[no_unique_address]] world_type world_;

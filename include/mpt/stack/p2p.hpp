@@ -33,6 +33,12 @@ public:
     /// The same lane, the collective side of the context.
     channel collective() const noexcept { return {*lane_, mpt::collective(context_)}; }
 
+    /// Throws mpt::error(unreachable), with what each transport says, where none reaches the peer. Every operation that names
+    /// such a peer throws it, before it has done anything; what others send and receive goes on.
+    void reach(rank peer) const {
+        lane_->enter([&](engine_type& e) { must_reach(e, peer); });
+    }
+
     // --- blocking ---------------------------------------------------------------------------------------------------------
     void send(rank to, tag label, std::span<std::byte const> data) const {
         if (try_send(to, label, data)) [[likely]]
@@ -62,6 +68,7 @@ public:
     /// Both at once, without a deadlock. MPI-4.1 section 3.10.
     outcome sendrecv(rank to, tag out_label, std::span<std::byte const> data, rank from, tag in_label,
                      std::span<std::byte> into) const {
+        reach(to); // before a message is received that the caller would not see
         auto* in = start_recv(from, in_label, sink{into});
         waiting const about{wait_for::receive, context_, from, in_label, into.size()};
         try {
@@ -77,6 +84,7 @@ public:
     /// The request is the caller's until finish() or test() gave its outcome. Throws mpt::error(no_memory).
     protocol::request* start_send(rank to, tag label, source data, send_mode mode = send_mode::standard) const {
         return lane_->enter([&](engine_type& e) {
+            must_reach(e, to);
             auto* r = fresh(e);
             r->from = data, r->peer = to, r->mode = mode;
             r->wanted = {context_, to, label};
@@ -87,6 +95,7 @@ public:
     protocol::request* start_recv(rank from, tag label, sink into,
                                   status (*provide)(protocol::request&, std::uint64_t) = nullptr, void* user = nullptr) const {
         return lane_->enter([&](engine_type& e) {
+            must_reach(e, from);
             auto* r = fresh(e);
             r->into = into, r->wanted = {context_, from, label}, r->provide = provide, r->user = user;
             e.receive(*r);
@@ -128,6 +137,7 @@ public:
         lane_->follow();
         lane_->serve_others();
         return lane_->enter([&](engine_type& e) {
+            must_reach(e, from);
             auto* a = e.find({context_, from, label});
             if (!a) lane_->step(), a = e.find({context_, from, label});
             if (a) out = {a->from, a->label, a->size, status::ok};
@@ -136,6 +146,7 @@ public:
     }
     outcome probe(rank from, tag label) const {
         outcome out;
+        reach(from);
         lane_->wait({wait_for::probe, context_, from, label, 0}, [&](engine_type& e) {
             auto* a = e.find({context_, from, label});
             if (a) out = {a->from, a->label, a->size, status::ok};
@@ -148,6 +159,7 @@ public:
         lane_->follow();
         lane_->serve_others();
         return lane_->enter([&](engine_type& e) {
+            must_reach(e, from);
             auto* a = e.take({context_, from, label});
             if (!a) lane_->step(), a = e.take({context_, from, label});
             return a;
@@ -155,6 +167,7 @@ public:
     }
     protocol::arrival* mprobe(rank from, tag label) const {
         protocol::arrival* a = nullptr;
+        reach(from);
         lane_->wait({wait_for::probe, context_, from, label, 0}, [&](engine_type& e) {
             return (a = e.take({context_, from, label})) != nullptr;
         });
@@ -171,6 +184,15 @@ public:
     }
 
 private:
+    void must_reach(engine_type& e, rank peer) const {
+        if (peer != any_source && !e.reaches(peer)) [[unlikely]]
+            unreachable(e, peer);
+    }
+    [[noreturn, gnu::noinline]] void unreachable(engine_type& e, rank peer) const {
+        throw error{errc::unreachable, "mpt: rank " + std::to_string(lane_->me().value) + " cannot reach rank " +
+                                           std::to_string(peer.value) + ": no transport of its stack does (" + e.why_not(peer) +
+                                           "). All ranks count as in the whole job."};
+    }
     static protocol::request* fresh(engine_type& e) {
         auto* r = e.make();
         if (!r) throw error{errc::no_memory, "mpt: no memory for another request"};
@@ -182,15 +204,18 @@ private:
         // awaited message does not know that it is awaited, and keeps it as unexpected. Leaving the loop costs one request.
         auto const spins = lane_->facts().scarce ? 16u : lane_->facts().spins;
         for (unsigned i = engine_type::looks; i <= spins; i += engine_type::looks) {
-            bool quiet = true;
+            bool going = true;
             auto const got = lane_->enter([&](engine_type& e) {
-                quiet = e.quiet();
-                if (!quiet) return protocol::received{};
+                going = e.quiet();
+                if (!going) return protocol::received{};
                 auto const seen = e.receive_now(from, context_, label, into.data(), into.size());
-                if (!seen && i % 256 == 0) e.progress();
+                if (!seen && i % 256 == 0) {
+                    going = e.reaches(from);
+                    if (going) e.progress();
+                }
                 return seen;
             });
-            if (got || !quiet) return got;
+            if (got || !going) return got;
         }
         return {};
     }

@@ -124,6 +124,8 @@ public:
 
     static_assert(world_policy<world_type>, "mpt::stack: not a world; the contract is in mpt/world/world.hpp");
     static_assert(lock_policy<lock_policy_type>, "mpt::stack: not a lock; the contract is in mpt/lock/lock.hpp");
+    static_assert(lock_policy_for<lock_policy_type, world_type>,
+                  "mpt::stack: this lock is not made of (world, fence_mode); the contract is in mpt/lock/lock.hpp");
     static_assert(wait_policy<wait_policy_type>, "mpt::stack: not a wait policy; the contract is in mpt/wait/wait.hpp");
     static_assert(memory_policy<memory_policy_type>, "mpt::stack: not a memory policy; the contract is in mpt/mem/memory.hpp");
 

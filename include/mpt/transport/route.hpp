@@ -7,6 +7,7 @@
 #pragma once
 #include <array>
 #include <cstring>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -38,6 +39,8 @@ template <transport_policy... Ts> struct route {
 
     public:
         static constexpr std::uint8_t none = 0xff;
+        /// A thread that sleeps can be woken by ringing the bell of one of them.
+        static constexpr bool belled = (transport_belled<typename Ts::template endpoint<World>> || ...);
 
         /// Makes every endpoint and publishes its address.
         explicit wires(lane_context<World> const& c) : wires{c, std::index_sequence_for<Ts...>{}} {
@@ -64,6 +67,19 @@ template <transport_policy... Ts> struct route {
                 ++at;
             });
             return found;
+        }
+
+        /// Why nobody reaches the peer, transport by transport.
+        std::string why_not(rank peer) {
+            std::string all;
+            std::size_t at = 0;
+            each([&]<class E>(E& e) {
+                std::string_view why = "does not reach it";
+                if constexpr (transport_explaining<E>) why = e.why_not(peer);
+                all.append(at ? "; " : "").append(names[at]).append(": ").append(why);
+                ++at;
+            });
+            return all;
         }
 
         template <class F>

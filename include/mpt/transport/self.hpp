@@ -69,6 +69,7 @@ public:
 
     address local() const noexcept { return {}; }
     bool reaches(rank p) const noexcept { return p == me_; }
+    std::string_view why_not(rank) const noexcept { return "carries only what a rank sends to itself"; }
 
     cell reserve(rank p, std::size_t n) noexcept {
         if (p != me_ || n > Frame || head_ - tail_ == Depth) return {};

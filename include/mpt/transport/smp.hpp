@@ -116,6 +116,9 @@ public:
 
     address local() noexcept { return peers_.address(); }
     bool reaches(rank p) noexcept { return p != peers_.me() && exists(p) && peers_.find(p); }
+    std::string_view why_not(rank p) const noexcept {
+        return p == peers_.me() ? "carries only messages between different ranks" : peers_.why_unknown(p);
+    }
 
     // --- frames -----------------------------------------------------------------------------------------------------------
 

@@ -121,6 +121,7 @@ template <stream_kind Kind = stream_kind::configured, bytes Frame = bytes{8192 +
 
         address local() const noexcept { return port_.local(); }
         bool reaches(rank p) noexcept { return port_.reaches(p); }
+        std::string_view why_not(rank) const noexcept { return "that rank has published no address for it"; }
         cell reserve(rank p, std::size_t n) noexcept { return {&port_, port_.reserve(p, n)}; }
         void commit(cell c, std::uint16_t op) noexcept { std::exchange(c.port_, nullptr)->commit(c.room_, op); }
 

@@ -21,7 +21,8 @@
 ///   e.commit(c, op)         -             -               publishes; the store that publishes releases              lane
 ///   e.poll(sink, budget)    size_t        -               hands at most budget frames over; a span is valid inside
 ///                                                         the sink only; the sink may reserve and commit            lane
-///   e.poll_from(p, sink)    size_t        -               the same, one peer, at most one frame: the fast receive   lane
+///   e.poll_from(p, sink)    size_t        -               the same, one peer, at most one frame: the fast receive;
+///                                                         0 where p is a rank that it does not reach                lane
 ///   e.flush()               bool          -               pushes what a full wire held back; true when nothing is left  lane
 ///   e.descriptors()         span<int>     -               file descriptors to poll() on before sleeping; empty: the
 ///                                                         doorbell alone wakes                                      lane
@@ -30,6 +31,7 @@
 ///     lending     eager buffers of the sender that the receiver reads in place (E1)
 ///     readable    the peer's memory can be read without its help (R0)
 ///     joint       one large message copied from both ends at once (R0)
+///     explaining  says why it does not reach a peer
 ///     noticing    learns that a peer has gone (from its connection), so that nobody waits for it for ever
 #pragma once
 #include <concepts>
@@ -37,6 +39,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include <mpt/boot/boot.hpp>
@@ -125,6 +128,14 @@ concept transport_policy = policy<T> && std::same_as<typename T::kind, kind::tra
 ///   e.bell()                 wait::doorbell<World>&   lives where peers reach it
 template <class E>
 concept transport_belled = requires(E& e) { e.bell(); };
+
+/// A transport that can say why it does not reach a rank of the job. Asked after reaches(p) said no; for the sentence of an error.
+///
+///   e.why_not(p)             string_view   "carries only a rank's messages to itself"
+template <class E>
+concept transport_explaining = requires(E& e, rank p) {
+    { e.why_not(p) } noexcept -> std::same_as<std::string_view>;
+};
 
 /// A transport that learns from its wire that a peer died or left.
 ///

@@ -60,37 +60,47 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
 
 template <class World, class Route, protocol_set Use> std::uint32_t engine<World, Route, Use>::arm() noexcept {
     std::uint32_t seen = 0;
+    ++asleep_;
     wires_.each([&]<class E>(E& wire) noexcept {
-        if constexpr (transport_belled<E>) seen = wire.bell().arm(job_.header().fences);
+        if constexpr (transport_belled<E>) {
+            auto& bell = wire.bell();
+            auto const armed = bell.arm(job_.fences());
+            if (&bell == bell_) seen = armed;
+        }
     });
     return seen;
 }
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::disarm() noexcept {
-    wires_.each([]<class E>(E& wire) noexcept {
-        if constexpr (transport_belled<E>) wire.bell().disarm();
+    --asleep_;
+    if (bell_) bell_->disarm();
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::find_bell() noexcept {
+    wires_.each([&]<class E>(E& wire) noexcept {
+        if constexpr (transport_belled<E>)
+            if (!bell_) bell_ = &wire.bell();
     });
 }
 
-/// Sleeps outside the lane's lock. A lane with descriptors waits on those and looks at its doorbell every millisecond: the
-/// kernel has no call that waits on a futex and on descriptors.
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::ring_own_bell() noexcept {
+    if (bell_) bell_->ring(world_, job_.fences());
+}
+
+/// Sleeps outside the lane's lock: an endpoint is asked for nothing that another thread may change. A lane with descriptors
+/// waits on those and looks at its doorbell every millisecond: the kernel has no call that waits on a futex and on descriptors.
 template <class World, class Route, protocol_set Use>
 void engine<World, Route, Use>::sleep(World const& world, std::uint32_t armed, nanoseconds longest) noexcept {
-    bool belled = false, slept = false;
-    wires_.each([&]<class E>(E&) noexcept { belled = belled || transport_belled<E>; });
+    bool slept = false;
     wires_.each([&]<class E>(E& wire) noexcept {
         auto const fds = wire.descriptors();
         if (slept || fds.empty()) return;
-        world.wait_readable(fds, belled ? std::min(longest, nanoseconds{1'000'000}) : longest);
+        world.wait_readable(fds, bell_ ? std::min(longest, nanoseconds{1'000'000}) : longest);
         slept = true;
     });
-    wires_.each([&]<class E>(E& wire) noexcept {
-        if constexpr (transport_belled<E>) {
-            if (!slept) wire.bell().sleep(world, armed, longest);
-            slept = true;
-        }
-    });
-    if (!slept) world.sleep_for(longest);
+    if (slept) return;
+    if (bell_) bell_->sleep(world, armed, longest);
+    else world.sleep_for(longest);
 }
 
 } // namespace mpt::inline v0::protocol

@@ -25,7 +25,11 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
 
 template <class World, class Route, protocol_set Use> auto engine<World, Route, Use>::start(request& r, peer_state& p) noexcept
     -> pushed {
-    return with(p, [&](auto& wire) { return start_on(wire, r, p); });
+    return with(p, [&]<class E>(E& wire) {
+        auto const done = start_on(wire, r, p);
+        if constexpr (to_ourselves<E>) wake_threads();
+        return done;
+    });
 }
 
 template <class World, class Route, protocol_set Use> template <class E>
@@ -128,6 +132,7 @@ bool engine<World, Route, Use>::send_now(rank to, context_id context, tag label,
         std::memcpy(at, &head, sizeof head);
         copy_bytes(at + sizeof head, static_cast<std::byte const*>(data), n);
         wire.commit(std::move(cell), static_cast<std::uint16_t>(op::e0));
+        if constexpr (to_ourselves<E>) wake_threads();
         return true;
     });
 }
@@ -246,11 +251,12 @@ bool engine<World, Route, Use>::push_chunk(E& wire, request& r) noexcept {
 template <class World, class Route, protocol_set Use> template <class T>
 void engine<World, Route, Use>::control(rank to, op what, T const& body) noexcept {
     auto& p = at(to);
-    bool const sent = p.controls.empty() && with(p, [&](auto& wire) {
+    bool const sent = p.controls.empty() && with(p, [&]<class E>(E& wire) {
                           auto cell = wire.reserve(to, sizeof body);
                           if (!cell) return false;
                           wire::write(cell.payload(), body);
                           wire.commit(std::move(cell), static_cast<std::uint16_t>(what));
+                          if constexpr (to_ourselves<E>) wake_threads();
                           return true;
                       });
     if (sent) return;
@@ -267,11 +273,12 @@ void engine<World, Route, Use>::control(rank to, op what, T const& body) noexcep
 template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::flush_peer(peer_state& p) noexcept {
     while (!p.controls.empty()) {
         auto& c = p.controls.front();
-        bool const sent = with(p, [&](auto& wire) {
+        bool const sent = with(p, [&]<class E>(E& wire) {
             auto cell = wire.reserve(p.who, c.size);
             if (!cell) return false;
             std::memcpy(cell.payload().data(), c.body.data(), c.size);
             wire.commit(std::move(cell), static_cast<std::uint16_t>(c.what));
+            if constexpr (to_ourselves<E>) wake_threads();
             return true;
         });
         if (!sent) return false;

@@ -111,6 +111,12 @@ public:
     /// Is the peer's memory mapped and its lane known? Looks it up if need be.
     bool find(rank p) noexcept { return channel_of(p).far() != nullptr || look_up(p); }
 
+    /// Why find(p) said no.
+    std::string_view why_unknown(rank p) const noexcept {
+        bool const published = context_.job.address(p, context_.slot, context_.lane).size() == sizeof(lane_address);
+        return published ? "that rank's memory cannot be mapped here" : "that rank has published no address for it";
+    }
+
     /// Can we send to the peer? If not, asks it for a mailbox; ask again later.
     bool join(rank p) noexcept {
         auto& c = channel_of(p);

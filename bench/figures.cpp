@@ -4,6 +4,7 @@
 //
 // 2 ranks on 2 CPUs: latency, message rate, bandwidth one way and both ways, barrier. More ranks than CPUs, or one CPU for two
 // ranks (start it under taskset): latency, barrier and allreduce. Ranks are pinned in turn to the first two cores they may use.
+#include <mpt/lock/none.hpp>
 #include <mpt/mpt.hpp>
 
 #include "limits.hpp"
@@ -312,8 +313,9 @@ template <class Stack> int measure_all(settings const& s) {
 
 int with_stack(settings const& s) {
     if (s.stack == "standard") return measure_all<mpt::standard_stack>(s);
+    if (s.stack == "unlocked") return measure_all<mpt::stack<mpt::lock::none>>(s);
     if (s.stack == "stream") return measure_all<mpt::stream_stack>(s);
-    throw std::runtime_error{"no such stack: " + s.stack + " (standard, stream)"};
+    throw std::runtime_error{"no such stack: " + s.stack + " (standard, unlocked, stream)"};
 }
 
 } // namespace

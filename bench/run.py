@@ -125,6 +125,7 @@ class Session:
             if len(two) == 2:
                 self.rows_program('figures, 2 ranks', ranks(2), two)
                 for n in (4, 8, 16): self.rows_program(f'figures, {n} ranks on 2 CPUs', ranks(n), two)
+                self.rows_program('figures, 2 ranks of one thread (no lock)', ranks(2, '--stack', 'unlocked', '--largest', '4096'), two)
                 self.rows_program('figures, 2 ranks over byte streams', ranks(2, '--stack', 'stream'), two)
             self.rows_program('figures, 2 ranks on 1 CPU', ranks(2), one)
             self.rows_program('figures, 8 ranks on 1 CPU', ranks(8), one)

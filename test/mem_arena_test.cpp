@@ -187,9 +187,7 @@ TEST_F(heap_of_one, made_objects_are_aligned_or_refused_with_what_they_were_for)
     try {
         static_cast<void>(heap.make<wide>(std::size_t{1} << 40, "far too many"));
         FAIL() << "no error";
-    } catch (error const& e) {
-        EXPECT_NE(std::string_view{e.what()}.find("far too many"), std::string_view::npos) << e.what();
-    }
+    } catch (error const& e) { EXPECT_NE(std::string_view{e.what()}.find("far too many"), std::string_view::npos) << e.what(); }
 }
 
 TEST_F(heap_of_one, a_later_heap_in_the_same_slice_finds_zeroes) {

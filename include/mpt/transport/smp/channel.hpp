@@ -73,8 +73,7 @@ public:
         if (!turn && !l.holds(expected_)) return false;
         use(l); // in one place: it is large, and is to be inlined
         if (turn) turn_.pop();
-        else if (in_.pop()) [[unlikely]]
-            room();
+        else if (in_.pop()) [[unlikely]] room();
         expected_ += number_step;
         return true;
     }

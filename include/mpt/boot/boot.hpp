@@ -109,6 +109,9 @@ public:
     /// is on its way. (Started by hand, the only rank: then too, and the process may join again.)
     void leave() noexcept;
 
+    /// An exception has taken that rank out of its environment, while its process lives on: it will not answer any more.
+    bool failed(rank r) const noexcept;
+
     /// Some rank asked for, or died into, the end of the job.
     bool aborted() const noexcept;
     /// What a wait does when it sees aborted(), or that the launcher is gone. A process ends quietly with the job's exit code,

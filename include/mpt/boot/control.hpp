@@ -42,7 +42,7 @@ struct control_header {
 };
 static_assert(sizeof(control_header) <= 4096);
 
-enum class rank_state : std::uint32_t { absent, attached, running, finalized };
+enum class rank_state : std::uint32_t { absent, attached, running, finalized, failed };
 
 struct control_record {
     static constexpr std::size_t address_bytes = 120;

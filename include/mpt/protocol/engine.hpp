@@ -84,8 +84,12 @@ public:
     /// The earliest message that fits, or nullptr. find leaves it there; take makes it the caller's.
     arrival* find(envelope const& wanted) noexcept { return entry_of(matching_.find(wanted)); }
     arrival* take(envelope const& wanted) noexcept { return entry_of(matching_.take(wanted)); }
-    /// A receive that has not matched is withdrawn and completes as cancelled; anything else goes on.
+    /// A receive that has not matched, and a send that has not left, is withdrawn and completes as cancelled: true. The receiver
+    /// of a send that waits for it is asked to forget the message; when it has not matched it, it says so, and the send completes
+    /// as cancelled, else as if nothing had been asked. Anything else goes on.
     bool cancel(request& r) noexcept;
+    /// The peer's engine is no more: completes a request that only the peer could have brought to its end.
+    void forsake(request& r) noexcept;
     /// Runs r.advance at every progress until it has set r.complete by finish().
     void start_task(request& r) noexcept {
         r.kind = role::task;
@@ -189,6 +193,7 @@ private:
     void on_fin(frame const& f) noexcept;
     void on_ack(frame const& f) noexcept;
     void on_throttle(frame const& f) noexcept;
+    void on_retracted(frame const& f) noexcept;
 
     // control frames
     template <class T> void control(rank to, op what, T const& body) noexcept;
@@ -207,6 +212,8 @@ private:
     void ask_push(request& r) noexcept;
     void on_chunk(frame const& f) noexcept;
     void on_chunk_loan(frame const& f) noexcept;
+    void on_retract(frame const& f) noexcept;
+    arrival* kept_of(rank from, wire::retract const& sender) noexcept;
     void account(std::int64_t bytes, rank from) noexcept;
     [[noreturn]] void broken(std::string_view what, rank from) noexcept;
 

@@ -128,6 +128,7 @@ public:
     }
 
     rank me() const noexcept { return job_.me(); }
+    bool has_failed(rank peer) const noexcept { return job_.failed(peer); }
     world_type const& world() const noexcept { return world_; }
     wait_facts const& facts() const noexcept { return facts_; }
 

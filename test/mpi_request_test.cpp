@@ -191,6 +191,40 @@ TEST(mpi_request, an_exception_waits_for_no_peer_that_an_exception_has_taken_awa
     other.join();
 }
 
+TEST(mpi_request, in_an_ended_job_nobody_reads_or_writes_a_buffer_that_its_owner_took_back) {
+    test::watchdog const guard{"buffers in an ended job"};
+    for (std::size_t n : {5'000u, 30'000u, 300'000u}) { // one copy, both ends, both ends in pieces
+        auto const ones = counted(n, 1);
+        auto data = ones;
+        std::vector<int> got(n, 7);
+        std::atomic<bool> unwound{false};
+        EXPECT_THROW(local_job(3,
+                               [&](view world) {
+                                   int x = 0;
+                                   if (world.rank() == 1) {
+                                       world.recv(x, 0);
+                                       throw 42;
+                                   }
+                                   if (world.rank() == 2) { // notices nothing until it asks
+                                       while (!unwound) std::this_thread::yield();
+                                       EXPECT_THROW(world.recv(got, 0, 1), error);
+                                       EXPECT_EQ(got.front(), 7) << "read after it was taken back";
+                                       return;
+                                   }
+                                   try {
+                                       auto const r = world.isend(data, 2, 1);
+                                       world.send(x, 1);
+                                       world.recv(x, 1, 9); // never comes
+                                   } catch (error const&) {
+                                       std::fill(data.begin(), data.end(), -1);
+                                       unwound = true;
+                                       throw;
+                                   }
+                               }),
+                     int);
+    }
+}
+
 TEST(mpi_request, a_bad_destination_of_both_at_once_eats_no_message) {
     test::watchdog const guard{"sendrecv to nobody"};
     local_job(2, [](view world) {

@@ -207,6 +207,19 @@ bool job::failed(rank r) const noexcept {
     return of.state.load(std::memory_order_acquire) == rank_state::failed; // sync(boot.record): acquire
 }
 
+bool job::begin_copy() noexcept {
+    // Whoever saw the end of the job and then no copy here, came before us in this word's order, and we see that end.
+    impl_->header->copying.fetch_add(1, std::memory_order_acq_rel); // sync(boot.copying): acq_rel
+    if (!aborted()) [[likely]]
+        return true;
+    end_copy();
+    return false;
+}
+void job::end_copy() noexcept { impl_->header->copying.fetch_sub(1, std::memory_order_release); } // sync(boot.copying): release
+void job::await_copies() noexcept {
+    while (impl_->header->copying.fetch_add(0, std::memory_order_acq_rel) != 0) ::sched_yield(); // sync(boot.copying): acq_rel
+}
+
 bool job::aborted() const noexcept {
     return impl_->header->aborted.load(std::memory_order_relaxed) != 0;
 } // order: a hint to look closer

@@ -14,7 +14,8 @@
 ///   Threads   of one rank may wait on one lane at once. Whoever completes what another may sleep over rings the lane's bell
 ///             (wait/doorbell.hpp, rule 2): a completion is not slept through.
 ///   Ending    a wait that finds the job ended throws (ranks as threads), and from then on nothing moves on this lane: the
-///             buffers of what was under way go while the exception unwinds.
+///             buffers of what was under way go while the exception unwinds. Peers that are threads copy nothing any more
+///             (job::begin_copy).
 ///   Tests     test/stack_lane_test.cpp
 #pragma once
 #include <memory>
@@ -120,6 +121,7 @@ public:
     void follow() {
         if (!job_.aborted()) [[likely]]
             return;
+        job_.await_copies(); // peers touch our buffers no more
         {
             guard g{lock_};
             over_ = true;

@@ -58,8 +58,8 @@ public:
     static constexpr std::uint32_t most_requests = 1u << 24;
 
     engine(lane_context<World> const& context, engine_limits const& limits, memory_source memory)
-        : limits_{limits}, world_{context.world}, job_{context.job}, wires_{context}, matching_{memory},
-          requests_{memory, most_requests}, arrivals_{memory}, controls_{memory}, peers_{context.job.size()} {
+        : limits_{limits}, job_{context.job}, wires_{context}, matching_{memory}, requests_{memory, most_requests},
+          arrivals_{memory}, controls_{memory}, peers_{context.job.size()}, world_{context.world} {
         find_bell();
     }
     engine(engine const&) = delete;
@@ -218,10 +218,8 @@ private:
     [[noreturn]] void broken(std::string_view what, rank from) noexcept;
 
     engine_limits limits_;
-    [[no_unique_address]] World world_;
     boot::job& job_;
     wires_type wires_;
-    wait::doorbell<World>* bell_ = nullptr; // what a thread of ours sleeps on; never changes
     matching matching_;
     pool<request> requests_;
     pool<arrival> arrivals_;
@@ -235,7 +233,9 @@ private:
     std::uint32_t active_ = 0; // requests on an active list: sleeping would stop them
     std::uint32_t asleep_ = 0; // threads of this rank that sleep on this lane, or are about to
     std::uint64_t unexpected_ = 0, unexpected_high_ = 0;
-    std::uint64_t outstanding_ = 0; // sends that the wire has, and that wait for a peer: ack, fin, cts, last chunk
+    std::uint64_t outstanding_ = 0;         // sends that the wire has, and that wait for a peer: ack, fin, cts, last chunk
+    wait::doorbell<World>* bell_ = nullptr; // what a thread of ours sleeps on; never changes
+    [[no_unique_address]] World world_;
 };
 
 } // namespace mpt::inline v0::protocol

@@ -18,8 +18,11 @@
 ///             (job::begin_copy).
 ///   Tests     test/stack_lane_test.cpp
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include <mpt/lock/lock.hpp>
 #include <mpt/lock/none.hpp>

@@ -5,6 +5,7 @@
 ///          `------ cts fin ack chunk throttle: straight to the request they name
 #pragma once
 #include <string>
+#include <utility>
 
 #include <mpt/protocol/engine.hpp>
 

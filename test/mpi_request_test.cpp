@@ -1,3 +1,6 @@
+#include <atomic>
+#include <thread>
+
 #include "support/job_of.hpp"
 #include <gtest/gtest.h>
 #include <mpt/mpi/environment.hpp>
@@ -134,6 +137,92 @@ TEST(mpi_request, an_exception_withdraws_what_nobody_has_met_and_the_message_goe
         EXPECT_EQ(world.recv<int>(0, 1), 6);
         EXPECT_EQ(never, 0);
     });
+}
+
+TEST(mpi_request, an_exception_takes_back_a_send_that_no_receive_has_met) {
+    test::watchdog const guard{"an exception past a pending send"};
+    for (int lanes : {1, 3})
+        local_job(2, config::values{}.set<"MPT_LANES">(std::to_string(lanes)), [](environment<local_stack>& env) {
+            auto const world = env.world();
+            int round = 100;
+            for (std::size_t n : {std::size_t{1}, std::size_t{700}, std::size_t{300'000}})
+                for (bool probed : {false, true}) {
+                    ++round; // the tag: rank 0 may be a round ahead
+                    if (world.rank() == 1) {
+                        if (probed) static_cast<void>(world.probe(0, round)); // it has been seen, and is still not matched
+                        if (probed) world.send(1, 0, 7);
+                        EXPECT_EQ(world.recv<int>(0, 9), 6); // rank 0 waits for nobody
+                        EXPECT_FALSE(world.iprobe(0, round)) << n;
+                        continue;
+                    }
+                    try {
+                        auto const data = counted(n, 0);
+                        auto r = world.issend(data, 1, round);
+                        if (probed) world.recv<int>(1, 7);
+                        throw std::runtime_error{"out"};
+                    } catch (std::runtime_error const&) {}
+                    world.send(6, 1, 9);
+                }
+        });
+}
+
+TEST(mpi_request, an_exception_waits_for_no_peer_that_an_exception_has_taken_away) {
+    test::watchdog const guard{"a pending send to a rank that is no more"};
+    auto const members = boot::local_members(2);
+    std::atomic<bool> gone{false};
+    std::thread other{[&] {
+        try {
+            environment<local_stack> env{members[1]};
+            env.world().barrier();
+            throw std::runtime_error{"out"};
+        } catch (std::runtime_error const&) { gone = true; } // and the process lives on
+    }};
+    auto const data = counted(300'000, 0);
+    EXPECT_THROW(
+        {
+            environment<local_stack> env{members[0]};
+            env.world().barrier();
+            auto const large = env.world().isend(data, 1);
+            auto const small = env.world().issend(data.front(), 1);
+            while (!gone) std::this_thread::yield();
+            throw std::runtime_error{"out, too"};
+        },
+        std::runtime_error);
+    other.join();
+}
+
+TEST(mpi_request, in_an_ended_job_nobody_reads_or_writes_a_buffer_that_its_owner_took_back) {
+    test::watchdog const guard{"buffers in an ended job"};
+    for (std::size_t n : {5'000u, 30'000u, 300'000u}) { // one copy, both ends, both ends in pieces
+        auto const ones = counted(n, 1);
+        auto data = ones;
+        std::vector<int> got(n, 7);
+        std::atomic<bool> unwound{false};
+        EXPECT_THROW(local_job(3,
+                               [&](view world) {
+                                   int x = 0;
+                                   if (world.rank() == 1) {
+                                       world.recv(x, 0);
+                                       throw 42;
+                                   }
+                                   if (world.rank() == 2) { // notices nothing until it asks
+                                       while (!unwound) std::this_thread::yield();
+                                       EXPECT_THROW(world.recv(got, 0, 1), error);
+                                       EXPECT_EQ(got.front(), 7) << "read after it was taken back";
+                                       return;
+                                   }
+                                   try {
+                                       auto const r = world.isend(data, 2, 1);
+                                       world.send(x, 1);
+                                       world.recv(x, 1, 9); // never comes
+                                   } catch (error const&) {
+                                       std::fill(data.begin(), data.end(), -1);
+                                       unwound = true;
+                                       throw;
+                                   }
+                               }),
+                     int);
+    }
 }
 
 TEST(mpi_request, a_bad_destination_of_both_at_once_eats_no_message) {

@@ -163,6 +163,88 @@ TYPED_TEST(protocol_engine, what_is_not_matched_can_be_cancelled_and_what_is_mat
     EXPECT_FALSE(all[0].cancel(*s));
 }
 
+TYPED_TEST(protocol_engine, a_send_that_waits_for_its_receiver_is_taken_back_unless_it_is_matched) {
+    mpt::test::engines<TypeParam> all{2};
+    for (auto const mode : {send_mode::standard, send_mode::synchronous})
+        for (std::size_t n : {4u, 3000u, 100'000u})
+            for (bool kept : {true, false})
+                for (int i = 0; i < 40; ++i) {                                // more than there are loans, and tickets
+                    if (n < 100'000 && mode == send_mode::standard) continue; // leaves at once
+                    auto const data = pattern(n);
+                    auto* s = start_send(all[0], 1, 1, data, mode);
+                    if (kept) {
+                        ASSERT_TRUE(all.run([&] { return all[1].tables().arrivals() == 1; }));
+                    }
+                    EXPECT_FALSE(all[0].cancel(*s)) << "only the receiver knows";
+                    EXPECT_FALSE(all[0].cancel(*s)) << "asked once is enough";
+                    ASSERT_TRUE(all.run([&] { return s->complete; })) << n << kept;
+                    EXPECT_EQ(s->result.how, status::cancelled);
+                    all.settle();
+                    EXPECT_TRUE(all[1].quiet());
+                    EXPECT_EQ(all[1].unexpected_bytes(), 0u);
+                    all[0].drop(*s);
+                }
+    EXPECT_TRUE(all[0].drained());
+    // Matched: it goes on, and the answer to the question is its end.
+    for (auto const mode : {send_mode::standard, send_mode::synchronous})
+        for (std::size_t n : {4u, 3000u, 100'000u})
+            for (bool taken : {true, false}) {
+                auto const data = pattern(n);
+                std::vector<std::byte> into(n);
+                auto* r = taken ? nullptr : start_receive(all[1], 0, 1, into);
+                auto* s = start_send(all[0], 1, 1, data, mode);
+                if (taken) { // a matched probe has it
+                    arrival* a = nullptr;
+                    ASSERT_TRUE(all.run([&] { return (a = all[1].take({here, 0, 1})) != nullptr; }));
+                    all[0].cancel(*s);
+                    all.settle();
+                    r = all[1].make();
+                    r->into = mpt::sink{into};
+                    all[1].receive(*r, *a);
+                } else all[0].cancel(*s);
+                ASSERT_TRUE(all.run([&] { return s->complete && r->complete; })) << n << taken;
+                EXPECT_EQ(s->result.how, status::ok);
+                EXPECT_EQ(into, data);
+                all[0].drop(*s), all[1].drop(*r);
+                all.settle();
+            }
+}
+
+TYPED_TEST(protocol_engine, what_only_a_lost_peer_could_end_is_given_up) {
+    mpt::test::engines<TypeParam> all{2};
+    auto const small = pattern(4), large = pattern(500'000);
+    std::vector<std::byte> into(large.size());
+    auto* acking = start_send(all[0], 1, 1, small, send_mode::synchronous);
+    auto* offered = start_send(all[0], 1, 2, large);
+    auto* posted = start_receive(all[0], 1, 3, into);
+    for (auto* r : {acking, offered, posted}) {
+        EXPECT_FALSE(r->complete);
+        all[0].forsake(*r);
+        EXPECT_TRUE(r->complete);
+        EXPECT_NE(r->result.how, status::ok);
+        all[0].drop(*r);
+    }
+    EXPECT_TRUE(all[0].quiet());
+    EXPECT_TRUE(all[0].can_sleep());
+    EXPECT_TRUE(all[0].drained());
+    // A push that the wire does not take any more, and a receive that waits for one.
+    engine_limits limits;
+    limits.single_copy = false;
+    mpt::test::engines<TypeParam> pushing{2, limits};
+    auto const huge = pattern(50'000'000);
+    into.resize(huge.size());
+    auto* s = start_send(pushing[0], 1, 1, huge);
+    auto* r = start_receive(pushing[1], 0, 1, into);
+    for (int i = 0; i < 20; ++i) pushing[1].progress(), pushing[0].progress();
+    ASSERT_EQ(s->at, phase::pushing);
+    ASSERT_EQ(r->at, phase::filling);
+    pushing[0].forsake(*s), pushing[1].forsake(*r);
+    EXPECT_EQ(s->result.how, status::peer_gone);
+    EXPECT_EQ(r->result.how, status::peer_gone);
+    EXPECT_TRUE(pushing[0].can_sleep());
+    pushing[0].drop(*s), pushing[1].drop(*r);
+}
+
 TYPED_TEST(protocol_engine, probes_see_the_size_and_taking_hides_the_message) {
     mpt::test::engines<TypeParam> all{2};
     for (std::size_t n : {4u, 4000u, 400000u}) {

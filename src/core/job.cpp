@@ -126,6 +126,8 @@ job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::s
 job::~job() {
     bool const alone = size_ == 1 && header().launcher_pid == 0;
     if (alone || std::uncaught_exceptions() <= impl_->exceptions) leave();
+    if (impl_->left || impl_->pid != ::getpid()) return;
+    record(me_).state.store(rank_state::failed, std::memory_order_release); // sync(boot.record): release
 }
 
 control_header& job::header() noexcept { return *impl_->header; }
@@ -197,6 +199,25 @@ void job::leave() noexcept {
     if (impl_->left || impl_->pid != ::getpid()) return;
     impl_->left = true;
     record(me_).state.store(rank_state::finalized, std::memory_order_release); // sync(boot.record): release
+}
+
+bool job::failed(rank r) const noexcept {
+    auto const& of =
+        *reinterpret_cast<control_record const*>(impl_->records + static_cast<std::size_t>(r.value) * sizeof(control_record));
+    return of.state.load(std::memory_order_acquire) == rank_state::failed; // sync(boot.record): acquire
+}
+
+bool job::begin_copy() noexcept {
+    // Whoever saw the end of the job and then no copy here, came before us in this word's order, and we see that end.
+    impl_->header->copying.fetch_add(1, std::memory_order_acq_rel); // sync(boot.copying): acq_rel
+    if (!aborted()) [[likely]]
+        return true;
+    end_copy();
+    return false;
+}
+void job::end_copy() noexcept { impl_->header->copying.fetch_sub(1, std::memory_order_release); } // sync(boot.copying): release
+void job::await_copies() noexcept {
+    while (impl_->header->copying.fetch_add(0, std::memory_order_acq_rel) != 0) ::sched_yield(); // sync(boot.copying): acq_rel
 }
 
 bool job::aborted() const noexcept {

@@ -109,6 +109,16 @@ public:
     /// is on its way. (Started by hand, the only rank: then too, and the process may join again.)
     void leave() noexcept;
 
+    /// An exception has taken that rank out of its environment, while its process lives on: it will not answer any more.
+    bool failed(rank r) const noexcept;
+
+    /// Ranks that are threads copy from and to each other's buffers, whose owner may throw and free them once the job is ended.
+    /// A copy begins by this; false: the job is ended, and nothing must be touched. Where it was true, end_copy() follows.
+    bool begin_copy() noexcept;
+    void end_copy() noexcept;
+    /// After aborted(): returns when no copy is under way; none begins any more.
+    void await_copies() noexcept;
+
     /// Some rank asked for, or died into, the end of the job.
     bool aborted() const noexcept;
     /// What a wait does when it sees aborted(), or that the launcher is gone. A process ends quietly with the job's exit code,

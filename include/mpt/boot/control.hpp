@@ -39,10 +39,12 @@ struct control_header {
     alignas(line_pair) native::atomic<std::uint32_t> aborted; // 0, or 1 + exit code of who ended the job
     native::atomic<std::uint32_t> abort_rank;
     native::atomic<std::uint32_t> no_membarrier; // set by a rank that could not register: then all fence
+
+    alignas(line_pair) native::atomic<std::uint32_t> copying; // ranks that are threads: job::begin_copy
 };
 static_assert(sizeof(control_header) <= 4096);
 
-enum class rank_state : std::uint32_t { absent, attached, running, finalized };
+enum class rank_state : std::uint32_t { absent, attached, running, finalized, failed };
 
 struct control_record {
     static constexpr std::size_t address_bytes = 120;

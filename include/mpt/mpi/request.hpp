@@ -1,8 +1,9 @@
 /// mpi/request - a non-blocking operation that cannot outlive its buffer.
 ///
 ///   request     from isend/irecv on a buffer of the caller's. Its destructor waits, so declare it after the buffer. Temporaries
-///               are refused at compile time. When an exception unwinds past it, what can still be withdrawn is (a receive
-///               that no message has met, a send that has not left): nobody waits for a message that may never come.
+///               are refused at compile time. When an exception unwinds past it, it is withdrawn unless its message is matched
+///               already (a receive that no message has met, a send that no receive has): nobody waits for a message, or for
+///               a receive, that may never come. A peer forgets a send at its next progress; until then its buffer is kept.
 ///   future<C>   from isend(std::move(container)) and irecv<container>(): owns the container, and wait() gives it back.
 ///
 ///   wait_all, wait_any, wait_some, test_all, test_any, test_some work on ranges of requests of one environment.

@@ -10,6 +10,9 @@
 ///          v
 ///        done
 ///
+///        sent, e0_sync --- taken back: retract ---> kept: forgotten, retracted ---> done: cancelled
+///                                              any other state: matched, goes on as if nothing had been asked
+///
 ///   Wire      e0 12 bytes + data; e0_sync 20 bytes + data. Source document 004: up to 16 bytes ride in the header; here 40.
 ///   Order     frames of a pair arrive in order, and matching keeps it.
 ///   Memory    the sender's buffer is free when send() returns; an unexpected message costs its size at the receiver, which
@@ -29,7 +32,7 @@ template <bytes Max = 8_KiB> struct e0 {
     static constexpr bytes most = Max;
 
     enum class state : std::uint8_t { idle, sent, kept, done };
-    enum class event : std::uint8_t { post, post_sync, ack, arrived_expected, arrived_unexpected, claimed };
+    enum class event : std::uint8_t { post, post_sync, ack, arrived_expected, arrived_unexpected, claimed, retract, retracted };
     static constexpr edge<state, event> edges[]{
         {state::idle, event::post, state::done},
         {state::idle, event::post_sync, state::sent},
@@ -37,6 +40,8 @@ template <bytes Max = 8_KiB> struct e0 {
         {state::idle, event::arrived_expected, state::done},
         {state::idle, event::arrived_unexpected, state::kept},
         {state::kept, event::claimed, state::done},
+        {state::sent, event::retracted, state::done},
+        {state::kept, event::retract, state::done},
     };
     static constexpr std::optional<state> next(state s, event e) noexcept { return next_of(edges, s, e); }
     static constexpr std::string_view range() noexcept { return "what fits one frame of the transport (smp: up to 40 B)"; }

@@ -11,6 +11,9 @@
 ///          v                                           v
 ///        done                                        done
 ///
+///        sent, e1_sync --- taken back: retract ---> kept: forgotten, retracted ---> done: cancelled
+///                                              any other state: matched, goes on as if nothing had been asked
+///
 ///   Wire      32 bytes; the data lies in the loan.
 ///   Order     the frame is committed after the loan is written: its release publishes both.
 ///   Memory    MPT_LOANS buffers of MPT_LOAN_BYTES per lane, in the sender's slice. An unexpected message keeps its loan and
@@ -31,7 +34,7 @@ template <bytes Max = 8_KiB> struct e1 {
     static constexpr bytes most = Max;
 
     enum class state : std::uint8_t { idle, sent, kept, done };
-    enum class event : std::uint8_t { post, post_sync, ack, arrived_expected, arrived_unexpected, claimed };
+    enum class event : std::uint8_t { post, post_sync, ack, arrived_expected, arrived_unexpected, claimed, retract, retracted };
     static constexpr edge<state, event> edges[]{
         {state::idle, event::post, state::done},
         {state::idle, event::post_sync, state::sent},
@@ -39,6 +42,8 @@ template <bytes Max = 8_KiB> struct e1 {
         {state::idle, event::arrived_expected, state::done},
         {state::idle, event::arrived_unexpected, state::kept},
         {state::kept, event::claimed, state::done},
+        {state::sent, event::retracted, state::done},
+        {state::kept, event::retract, state::done},
     };
     static constexpr std::optional<state> next(state s, event e) noexcept { return next_of(edges, s, e); }
     static constexpr std::string_view range() noexcept { return "above e0, up to MPT_EAGER_MAX, where the transport lends"; }

@@ -65,8 +65,8 @@ public:
     static constexpr std::uint32_t most_requests = 1u << 24;
 
     engine(lane_context<World> const& context, engine_limits const& limits, memory_source memory)
-        : limits_{limits}, world_{context.world}, job_{context.job}, wires_{context}, matching_{memory},
-          requests_{memory, most_requests}, arrivals_{memory}, controls_{memory}, peers_{context.job.size()} {
+        : limits_{limits}, job_{context.job}, wires_{context}, matching_{memory}, requests_{memory, most_requests},
+          arrivals_{memory}, controls_{memory}, peers_{context.job.size()}, world_{context.world} {
         find_bell();
     }
     engine(engine const&) = delete;
@@ -91,8 +91,12 @@ public:
     /// The earliest message that fits, or nullptr. find leaves it there; take makes it the caller's.
     arrival* find(envelope const& wanted) noexcept { return entry_of(matching_.find(wanted)); }
     arrival* take(envelope const& wanted) noexcept { return entry_of(matching_.take(wanted)); }
-    /// A receive that has not matched is withdrawn and completes as cancelled; anything else goes on.
+    /// A receive that has not matched, and a send that has not left, is withdrawn and completes as cancelled: true. The receiver
+    /// of a send that waits for it is asked to forget the message; when it has not matched it, it says so, and the send completes
+    /// as cancelled, else as if nothing had been asked. Anything else goes on.
     bool cancel(request& r) noexcept;
+    /// The peer's engine is no more: completes a request that only the peer could have brought to its end.
+    void forsake(request& r) noexcept;
     /// Runs r.advance at every progress until it has set r.complete by finish().
     void start_task(request& r) noexcept {
         r.kind = role::task;
@@ -200,6 +204,7 @@ private:
     void on_fin(frame const& f) noexcept;
     void on_ack(frame const& f) noexcept;
     void on_throttle(frame const& f) noexcept;
+    void on_retracted(frame const& f) noexcept;
 
     // control frames
     template <class T> void control(rank to, op what, T const& body) noexcept;
@@ -218,14 +223,14 @@ private:
     void ask_push(request& r) noexcept;
     void on_chunk(frame const& f) noexcept;
     void on_chunk_loan(frame const& f) noexcept;
+    void on_retract(frame const& f) noexcept;
+    arrival* kept_of(rank from, wire::retract const& sender) noexcept;
     void account(std::int64_t bytes, rank from) noexcept;
     [[noreturn]] void broken(std::string_view what, rank from) noexcept;
 
     engine_limits limits_;
-    [[no_unique_address]] World world_;
     boot::job& job_;
     wires_type wires_;
-    wait::doorbell<World>* bell_ = nullptr; // what a thread of ours sleeps on; never changes
     matching matching_;
     pool<request> requests_;
     pool<arrival> arrivals_;
@@ -239,7 +244,9 @@ private:
     std::uint32_t active_ = 0; // requests on an active list: sleeping would stop them
     std::uint32_t asleep_ = 0; // threads of this rank that sleep on this lane, or are about to
     std::uint64_t unexpected_ = 0, unexpected_high_ = 0;
-    std::uint64_t outstanding_ = 0; // sends that the wire has, and that wait for a peer: ack, fin, cts, last chunk
+    std::uint64_t outstanding_ = 0;         // sends that the wire has, and that wait for a peer: ack, fin, cts, last chunk
+    wait::doorbell<World>* bell_ = nullptr; // what a thread of ours sleeps on; never changes
+    [[no_unique_address]] World world_;
 };
 
 } // namespace mpt::inline v0::protocol

@@ -56,6 +56,7 @@ struct request : list_node, posted_hook {
     phase at = phase::idle;
     bool complete = false;
     bool matched = false;     // a receive that can no longer be cancelled
+    bool retracting = false;  // a send whose receiver was asked to forget it
     std::uint32_t ticket = 0; // joint copy
     request_ref other{};      // the peer's request
     std::uint64_t total = 0, moved = 0;

@@ -15,6 +15,9 @@
 ///        offered --- fin ---> done
 ///        offered, helping --- cts (the receiver was refused) ---> handed over to rndv_put
 ///
+///        offered       --- taken back: retract ---> kept: forgotten, retracted ---> done: cancelled
+///                                              any other state: matched, goes on as if nothing had been asked
+///
 ///   Wire      RTS 48 bytes, FIN 8 bytes; both fit every transport's frame.
 ///   Order     RTS is matched in the order of its pair; FIN may overtake anything.
 ///   Memory    the sender's buffer is its own again once it saw FIN, or every piece done.
@@ -33,7 +36,19 @@ template <bytes Joint = 16_KiB> struct rndv_get {
     static constexpr bytes joint_from = Joint;
 
     enum class state : std::uint8_t { idle, offered, helping, kept, pulling, handed_over, done };
-    enum class event : std::uint8_t { post, joined, fin, cts, rts_expected, rts_unexpected, claimed, pulled, refused };
+    enum class event : std::uint8_t {
+        post,
+        joined,
+        fin,
+        cts,
+        rts_expected,
+        rts_unexpected,
+        claimed,
+        pulled,
+        refused,
+        retract,
+        retracted
+    };
     static constexpr edge<state, event> edges[]{
         {state::idle, event::post, state::offered},        {state::offered, event::joined, state::helping},
         {state::offered, event::fin, state::done},         {state::offered, event::cts, state::handed_over},
@@ -41,6 +56,7 @@ template <bytes Joint = 16_KiB> struct rndv_get {
         {state::helping, event::cts, state::handed_over},  {state::idle, event::rts_expected, state::pulling},
         {state::idle, event::rts_unexpected, state::kept}, {state::kept, event::claimed, state::pulling},
         {state::pulling, event::pulled, state::done},      {state::pulling, event::refused, state::handed_over},
+        {state::offered, event::retracted, state::done},   {state::kept, event::retract, state::done},
     };
     static constexpr std::optional<state> next(state s, event e) noexcept { return next_of(edges, s, e); }
     static constexpr std::string_view range() noexcept { return "above the eager sizes, where the peer's memory can be read"; }

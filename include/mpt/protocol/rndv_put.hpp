@@ -14,6 +14,9 @@
 ///          v                                         done
 ///        done
 ///
+///        offered       --- taken back: retract ---> kept: forgotten, retracted ---> done: cancelled
+///                                              any other state: matched, goes on as if nothing had been asked
+///
 ///   Wire      RTS 48, CTS 24, CHUNK 16 + data (in the frame) or CHUNK_LOAN 32 (in a loan: the pipelined double copy).
 ///   Order     chunks of one message carry their offset and are counted: they need no order among themselves.
 ///   Memory    at most MPT_LOANS loans, or one frame, per lane in flight: the pipeline's depth bounds it. The sender's buffer
@@ -41,14 +44,17 @@ template <bytes Chunk = 32_KiB> struct rndv_put {
         rts_unexpected,
         claimed,
         chunk,
-        chunk_last
+        chunk_last,
+        retract,
+        retracted
     };
     static constexpr edge<state, event> edges[]{
         {state::idle, event::post, state::offered},         {state::offered, event::cts, state::pushing},
         {state::pushing, event::pushed, state::pushing},    {state::pushing, event::pushed_last, state::done},
         {state::idle, event::rts_expected, state::filling}, {state::idle, event::rts_unexpected, state::kept},
         {state::kept, event::claimed, state::filling},      {state::filling, event::chunk, state::filling},
-        {state::filling, event::chunk_last, state::done},
+        {state::filling, event::chunk_last, state::done},   {state::offered, event::retracted, state::done},
+        {state::kept, event::retract, state::done},
     };
     static constexpr std::optional<state> next(state s, event e) noexcept { return next_of(edges, s, e); }
     static constexpr std::string_view range() noexcept { return "above the eager sizes, everywhere else"; }

@@ -11,6 +11,9 @@
 ///   chunk_loan    receiver's request, offset, loan     sender -> receiver    protocol/rndv_put
 ///   fin           sender's request                     receiver -> sender    protocol/rndv_get
 ///   ack           sender's request                     receiver -> sender    e0_sync, e1_sync
+///   retract       sender's request                     sender -> receiver    all that wait for the receiver: "if it is not
+///                                                                            matched, forget it"
+///   retracted     sender's request                     receiver -> sender    "it was not, and is forgotten"
 ///   throttle      on or off                            receiver -> sender    flow control, protocol/engine
 ///
 ///   Every header fits 48 bytes, the least that a transport's frame may hold. Requests travel as pool indices with a
@@ -25,8 +28,23 @@
 
 namespace mpt::inline v0::protocol {
 
-enum class op : std::uint16_t { none, e0, e0_sync, e1, e1_sync, rts, cts, chunk, chunk_loan, fin, ack, throttle };
-inline constexpr std::uint16_t op_count = 12;
+enum class op : std::uint16_t {
+    none,
+    e0,
+    e0_sync,
+    e1,
+    e1_sync,
+    rts,
+    cts,
+    chunk,
+    chunk_loan,
+    fin,
+    ack,
+    throttle,
+    retract,
+    retracted
+};
+inline constexpr std::uint16_t op_count = 14;
 
 /// A request of a peer (or of ours, come back): an index into its owner's pool and the generation it was made in.
 struct request_ref {
@@ -87,6 +105,8 @@ struct fin {
     std::uint32_t index, generation; // the sender's request
 };
 using ack = fin;
+using retract = fin;
+using retracted = fin;
 struct throttle {
     std::uint32_t on;
 };

@@ -14,11 +14,15 @@
 ///   Threads   of one rank may wait on one lane at once. Whoever completes what another may sleep over rings the lane's bell
 ///             (wait/doorbell.hpp, rule 2): a completion is not slept through.
 ///   Ending    a wait that finds the job ended throws (ranks as threads), and from then on nothing moves on this lane: the
-///             buffers of what was under way go while the exception unwinds.
+///             buffers of what was under way go while the exception unwinds. Peers that are threads copy nothing any more
+///             (job::begin_copy).
 ///   Tests     test/stack_lane_test.cpp
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <span>
+#include <type_traits>
+#include <utility>
 
 #include <mpt/lock/lock.hpp>
 #include <mpt/lock/none.hpp>
@@ -120,6 +124,7 @@ public:
     void follow() {
         if (!job_.aborted()) [[likely]]
             return;
+        job_.await_copies(); // peers touch our buffers no more
         {
             guard g{lock_};
             over_ = true;
@@ -128,6 +133,7 @@ public:
     }
 
     rank me() const noexcept { return job_.me(); }
+    bool has_failed(rank peer) const noexcept { return job_.failed(peer); }
     world_type const& world() const noexcept { return world_; }
     wait_facts const& facts() const noexcept { return facts_; }
 

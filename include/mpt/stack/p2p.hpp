@@ -107,10 +107,17 @@ public:
         lane_->wait(r, about);
         return collect(r);
     }
-    /// Gives a request up whose buffer is about to go: withdraws it where that can be done, else waits.
+    /// Gives a request up whose buffer is about to go: withdraws it where that can be done, and where its message is under way
+    /// waits for the end of that. What the peer has not matched it forgets at its next progress; a peer that an exception has
+    /// taken out of its environment is not waited for.
     void abandon(protocol::request& r, waiting const& about) const {
         cancel(r);
-        finish(r, about);
+        lane_->wait(about, [&](engine_type& e) {
+            if (!r.complete && lane_->has_failed(r.peer)) [[unlikely]]
+                e.forsake(r);
+            return r.complete;
+        });
+        collect(r);
     }
     /// One round of progress; true: complete (collect it). Throws when the job was ended.
     bool test(protocol::request& r) const {

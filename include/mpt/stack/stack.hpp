@@ -155,7 +155,7 @@ public:
     /// What ranks must agree on to understand each other's frames and memory: transports, protocols and wire layout, not how
     /// a rank locks or waits.
     static constexpr std::uint64_t layout() noexcept {
-        auto h = hash_of(std::string_view{"mpt wire 1"}, uses.e0_max.value);
+        auto h = hash_of(std::string_view{"mpt wire 2"}, uses.e0_max.value);
         for (auto n : route_type::names) h = combine(h, n);
         for (auto const& f : route_type::facts) h = combine(h, f.max_frame.value);
         for (auto n : detail::protocols<protocol_types>::names) h = combine(h, n);

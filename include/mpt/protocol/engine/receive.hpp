@@ -5,6 +5,7 @@
 ///          `------ cts fin ack chunk throttle: straight to the request they name
 #pragma once
 #include <string>
+#include <utility>
 
 #include <mpt/protocol/engine.hpp>
 
@@ -33,6 +34,8 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
         finish(r, status::cancelled);
         return true;
     }
+    if ((r.at == phase::offered || r.at == phase::acking) && !std::exchange(r.retracting, true))
+        control(r.peer, op::retract, wire::retract{requests_.index_of(&r), requests_.generation_of(&r)});
     if (r.at != phase::waiting) return false; // MPI-4.1 section 3.8.4: it may then complete normally
     at(r.peer).waiting.erase(r);
     finish(r, status::cancelled);
@@ -90,6 +93,8 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     case op::fin: return on_fin(f);
     case op::ack: return on_ack(f);
     case op::throttle: return on_throttle(f);
+    case op::retract: return on_retract(f);
+    case op::retracted: return on_retracted(f);
     case op::none: break;
     }
     broken("a frame of no known kind", f.from);
@@ -225,6 +230,37 @@ void engine<World, Route, Use>::account(std::int64_t bytes, rank from) noexcept 
         }
         throttling_.clear();
     }
+}
+
+// --- taken back -----------------------------------------------------------------------------------------------------------
+
+/// The kept message of that request of the peer's.
+template <class World, class Route, protocol_set Use>
+arrival* engine<World, Route, Use>::kept_of(rank from, wire::retract const& sender) noexcept {
+    arrival const* found = nullptr;
+    matching_.each_arrival([&](arrival_hook const& hook) noexcept {
+        auto const& a = static_cast<arrival const&>(hook);
+        bool const waited_for = a.kind == op::rts || a.kind == op::e0_sync || a.kind == op::e1_sync;
+        if (waited_for && a.from == from && a.sender.index == sender.index && a.sender.generation == sender.generation)
+            found = &a;
+    });
+    return const_cast<arrival*>(found);
+}
+
+/// The sender takes a message back: its buffer is about to go. A message that is matched, or in the hands of a matched probe, is
+/// the receive's: the sender hears of its end.
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_retract(frame const& f) noexcept {
+    auto const h = wire::read<wire::retract>(f.payload);
+    if (!h) return broken("a short retract", f.from);
+    auto* a = kept_of(f.from, *h);
+    if (!a) return;
+    matching_.remove(*a);
+    if (a->kind == op::e1_sync)
+        with(at(f.from), [&]<class E>(E& wire) {
+            if constexpr (lends<E>) wire.give_back(a->from, a->loan);
+        });
+    release(*a);
+    control(f.from, op::retracted, *h);
 }
 
 // --- rendezvous, the receiver's side ----------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ namespace mpt::inline v0::protocol {
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::send(request& r) noexcept {
     r.kind = role::send;
-    r.complete = false;
+    r.complete = r.retracting = false;
     r.result = {r.peer, r.wanted.label, r.from.size(), status::ok};
     auto& p = at(r.peer);
     if (p.waiting.empty() && start(r, p) == pushed::yes) return;
@@ -176,6 +176,31 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     auto& p = at(f.from);
     p.throttled = h->on != 0;
     p.clear = !p.throttled && p.waiting.empty();
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_retracted(frame const& f) noexcept {
+    auto const h = wire::read<wire::retracted>(f.payload);
+    auto* r = h ? find_request(h->index, h->generation) : nullptr;
+    bool const asked = r && r->retracting && (r->at == phase::offered || r->at == phase::acking) && r->peer == f.from;
+    if (!asked) return broken("an answer to a retract that was not sent", f.from);
+    withdraw_offer(*r);
+    --outstanding_;
+    finish(*r, status::cancelled);
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::forsake(request& r) noexcept {
+    switch (r.at) {
+    case phase::waiting:
+    case phase::posted: cancel(r); return;
+    case phase::offered: withdraw_offer(r); [[fallthrough]];
+    case phase::acking: --outstanding_; break;
+    case phase::pushing: pushes_.erase(r), --active_, --outstanding_; break;
+    case phase::pulling: pulls_.erase(r), --active_; break;
+    case phase::filling: break;
+    case phase::working:
+    case phase::idle: return;
+    }
+    finish(r, status::peer_gone);
 }
 
 /// Takes a ticket back that nobody will use any more.

@@ -13,6 +13,8 @@
 ///            call says what is wrong.
 ///   Errors   EPERM, EACCES, ENOSYS: refused. ESRCH: peer_gone. EFAULT: bad_address; the buffer, ours or the peer's, is not
 ///            (all) mapped or not writable, which is the user's error and not a reason to try another way.
+///   Ended    a job of threads that is ended: memory outside the slices is not touched any more, for its owner may be unwinding:
+///            peer_gone.
 ///   Tests    test/transport_smp_copy_test.cpp
 #pragma once
 #include <cstddef>
@@ -41,6 +43,7 @@ struct reach {
     leave cma = leave::untried;
     std::uint64_t probe_address = 0;            // in the peer: two words ...
     std::uint64_t const* probe_words = nullptr; // ... that we see here
+    boot::job* job = nullptr;                   // where ranks are threads: may be ended while their memory goes
 
     /// Asks the system, if nobody has; see the top.
     bool may_cma() noexcept {
@@ -56,7 +59,7 @@ struct reach {
     /// Copies bytes [offset, offset + n) of the peer's exposed memory.
     status read(void* into, remote_memory const& from, std::uint64_t offset, std::size_t n) noexcept {
         if (n == 0) return status::ok;
-        if (auto const* p = mapped(from, offset, n)) return std::memcpy(into, p, n), status::ok;
+        if (auto const* p = mapped(from, offset, n)) return copy(from, into, p, n);
         if (from.in_slice) [[unlikely]]
             return outside();
         if (!may_cma()) return status::refused;
@@ -64,7 +67,7 @@ struct reach {
     }
     status write(remote_memory const& into, std::uint64_t offset, void const* from, std::size_t n) noexcept {
         if (n == 0) return status::ok;
-        if (auto* p = mapped(into, offset, n)) return std::memcpy(p, from, n), status::ok;
+        if (auto* p = mapped(into, offset, n)) return copy(into, p, from, n);
         if (into.in_slice) [[unlikely]]
             return outside();
         if (!may_cma()) return status::refused;
@@ -74,6 +77,14 @@ struct reach {
     bool reaches(remote_memory const& m) noexcept { return m.in_slice ? slice.base != nullptr : same_process || may_cma(); }
 
 private:
+    /// Memory in slices stays as long as anybody's job; a thread's own may go when the job is ended.
+    status copy(remote_memory const& theirs, void* to, void const* from, std::size_t n) noexcept {
+        bool const may_go = job != nullptr && !theirs.in_slice;
+        if (may_go && !job->begin_copy()) return status::peer_gone;
+        std::memcpy(to, from, n);
+        if (may_go) job->end_copy();
+        return status::ok;
+    }
     std::byte* mapped(remote_memory const& m, std::uint64_t offset, std::size_t n) const noexcept {
         if (m.in_slice)
             return slice.holds(m.address, m.size) && offset <= m.size && n <= m.size - offset ? slice.at(m.address + offset)

@@ -204,6 +204,7 @@ private:
         f.memory.cma = settings_.single_copy ? leave::untried : leave::refused;
         f.memory.probe_address = a.here;
         f.memory.probe_words = block->nonce;
+        f.memory.job = job.shares_process() ? &job : nullptr;
         f.tickets = tickets;
         f.count = counts + self;
         f.directory = directory + self;

@@ -156,6 +156,7 @@ private:
     template <class E> pushed push_rts(E& wire, request& r) noexcept;
     bool advance_push(request& r) noexcept;
     template <class E> bool push_chunk(E& wire, request& r) noexcept;
+    template <class E> bool push_frame(E& wire, request& r) noexcept;
     bool advance_offer(request& r) noexcept;
     void withdraw_offer(request& r) noexcept;
     void on_cts(frame const& f) noexcept;
@@ -196,7 +197,8 @@ private:
     std::vector<peer_state*> flushing_;   // the same, while they are walked
     std::vector<peer_state*> throttling_; // peers that we asked to announce
     std::uint32_t sends_ = 0;
-    std::uint32_t active_ = 0; // requests on an active list: sleeping would stop them
+    std::uint32_t loanless_ = 0; // chunks in a row that found no loan
+    std::uint32_t active_ = 0;   // requests on an active list: sleeping would stop them
     std::uint64_t unexpected_ = 0, unexpected_high_ = 0;
     std::uint64_t outstanding_ = 0; // sends that the wire has, and that wait for a peer: ack, fin, cts, last chunk
 };

@@ -120,6 +120,28 @@ TEST(stack_p2p, a_receive_that_finds_no_room_fails_alone) {
     });
 }
 
+TEST(stack_p2p, no_memory_for_another_request_is_an_error_with_numbers_and_the_next_ones_work) {
+    local_job(1, config::values{}.set<"MPT_SLICE">("4M"), [](environment<local_stack>& env) {
+        wire const w{env.native().lane_of(somewhere), somewhere};
+        std::vector<protocol::request*> posted;
+        std::string said;
+        try {
+            while (posted.size() < 1'000'000) posted.push_back(w.start_recv(0, tag{posted.size()}, {}));
+        } catch (error const& e) {
+            EXPECT_EQ(e.code(), errc::no_memory);
+            said = e.what();
+        }
+        EXPECT_NE(said.find("no memory for another request"), said.npos) << said;
+        EXPECT_NE(said.find(" were asked for, but the largest free part of this rank's slice is "), said.npos) << said;
+        for (auto* r : posted) w.abandon(*r, {});
+        std::vector<std::byte> word(4);
+        auto* r = w.start_recv(0, 1, sink{std::span{word}});
+        w.send(0, 1, pattern(4, 6));
+        EXPECT_EQ(w.finish(*r, {}).how, status::ok);
+        EXPECT_EQ(word, pattern(4, 6));
+    });
+}
+
 TEST(stack_p2p, a_posted_receive_is_withdrawn_and_the_message_goes_to_the_next) {
     on(2, [](wire const& w, int me) {
         std::vector<std::byte> never(4), word(4);

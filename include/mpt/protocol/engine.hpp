@@ -63,8 +63,9 @@ public:
     engine& operator=(engine const&) = delete;
 
     // --- requests -------------------------------------------------------------------------------------------------------
-    /// A fresh request; nullptr: no memory.
+    /// A fresh request; nullptr: no memory, or full().
     request* make() noexcept { return requests_.create(); }
+    bool full() const noexcept { return requests_.alive() == most_requests; }
     /// The request is complete, or was never started.
     void drop(request& r) noexcept {
         MPT_ASSERT(cheap, r.at == phase::idle);

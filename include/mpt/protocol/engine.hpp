@@ -58,7 +58,9 @@ public:
 
     engine(lane_context<World> const& context, engine_limits const& limits, memory_source memory)
         : limits_{limits}, job_{context.job}, wires_{context}, matching_{memory}, requests_{memory, most_requests},
-          arrivals_{memory}, controls_{memory}, peers_{context.job.size()} {}
+          arrivals_{memory}, controls_{memory}, peers_{context.job.size()} {
+        take_first_memory();
+    }
     engine(engine const&) = delete;
     engine& operator=(engine const&) = delete;
 
@@ -131,6 +133,16 @@ private:
 
     template <class E> static constexpr std::size_t max_frame = wires_type::template facts_of<E>().max_frame;
 
+    /// The first chunk of everything, at start: a program that then takes all there is can go on with what fits those.
+    void take_first_memory() noexcept {
+        if (auto* r = requests_.create()) requests_.destroy(r);
+        if (auto* c = controls_.create()) controls_.destroy(c);
+        auto* a = arrivals_.create();
+        if (!a) return;
+        envelope const nobody{context_id{}, rank{0}, tag{0}};
+        if (matching_.store(*a, nobody) == status::ok) static_cast<void>(matching_.take(nobody));
+        arrivals_.destroy(a);
+    }
     static arrival* entry_of(arrival_hook* h) noexcept { return static_cast<arrival*>(h); }
 
     peer_state& at(rank r) noexcept {

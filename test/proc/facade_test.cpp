@@ -11,15 +11,15 @@
 namespace {
 using namespace mpt::test;
 
-std::string program(char const* variable, char const* otherwise) {
-    auto const* const path = std::getenv(variable);
-    return path ? path : otherwise;
+std::string path_of(char const* variable, char const* otherwise) {
+    auto const* const found = std::getenv(variable);
+    return found ? found : otherwise;
 }
-std::string const mptrun = program("MPT_TEST_MPTRUN", "mptrun") + " -n ";
-std::string const rank = program("MPT_TEST_RANK_FACADE", "rank_facade");
+std::string const mptrun = path_of("MPT_TEST_MPTRUN", "mptrun") + " -n ";
+std::string const rank = path_of("MPT_TEST_RANK_FACADE", "rank_facade");
 std::string const refuse_cma =
-    program("MPT_TEST_REFUSE_SYSCALL", "refuse_syscall") + " EPERM process_vm_readv process_vm_writev -- ";
-std::string const refuse_memfd = program("MPT_TEST_REFUSE_SYSCALL", "refuse_syscall") + " EPERM memfd_create -- ";
+    path_of("MPT_TEST_REFUSE_SYSCALL", "refuse_syscall") + " EPERM process_vm_readv process_vm_writev -- ";
+std::string const refuse_memfd = path_of("MPT_TEST_REFUSE_SYSCALL", "refuse_syscall") + " EPERM memfd_create -- ";
 std::string const small_shm = "unshare -m sh -c 'mount -t tmpfs -o size=4m tmpfs /dev/shm && exec \"$@\"' -- ";
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
@@ -36,8 +36,8 @@ std::string any_seed() { return std::to_string(std::random_device{}()); }
 
 /// Over shared memory and over streams: the wire is the parameter.
 struct facade : testing::TestWithParam<char const*> {
-    std::string job(int n, std::string const& mode, std::string const& wrapper = {}) const {
-        return mptrun + std::to_string(n) + ' ' + wrapper + rank + ' ' + GetParam() + ' ' + mode;
+    std::string job(int n, std::string const& mode, std::string const& wrapper = {}, std::string const& program = rank) const {
+        return mptrun + std::to_string(n) + ' ' + wrapper + program + ' ' + GetParam() + ' ' + mode;
     }
     /// The command ends well, and rank 0 says that all of it was done.
     static ended works(std::string const& command) {
@@ -51,7 +51,7 @@ struct facade : testing::TestWithParam<char const*> {
     void all_work(std::string const& before) const {
         works(before + job(4, "ring 100"));
         works(before + job(4, "megabyte 3"));
-        works(before + job(3, "mixed 8 " + any_seed()));
+        works(before + job(3, "mixed 12 " + any_seed()));
     }
     /// Every rank was told that there is no more memory, by whom, and with which limit; and all went on.
     void is_told(std::string const& before, int n, std::string const& limit) const {
@@ -76,8 +76,8 @@ INSTANTIATE_TEST_SUITE_P(wires, facade, testing::Values("smp", "stream"), [](aut
 TEST_P(facade, works) {
     all_work("");
     works(job(1, "ring 100"));
-    works(job(1, "mixed 8 " + any_seed()));
-    works(job(2, "mixed 8 " + any_seed()));
+    works(job(1, "mixed 12 " + any_seed()));
+    works(job(2, "mixed 12 " + any_seed()));
 }
 
 TEST_P(facade, gives_memory_until_it_is_taken) {
@@ -88,7 +88,7 @@ TEST_P(facade, gives_memory_until_it_is_taken) {
 
 TEST(facade_streams, go_over_tcp_too) {
     auto const seed = any_seed();
-    auto const e = run("env MPT_STREAM=tcp " + mptrun + "3 " + rank + " stream mixed 8 " + seed);
+    auto const e = run("env MPT_STREAM=tcp " + mptrun + "3 " + rank + " stream mixed 12 " + seed);
     EXPECT_EQ(e.code, 0) << seed << e.err;
 }
 
@@ -104,7 +104,7 @@ TEST_P(facade, works_where_cma_is_refused_to_one_rank) {
     for (auto const* const r : {"0", "1"}) { // MPT_BOOT begins with a version and the rank
         auto const wrapper =
             std::string{"sh -c 'case $MPT_BOOT in *:"} + r + ":3:*) exec " + refuse_cma + "\"$@\";; esac; exec \"$@\"' -- ";
-        works(job(3, "mixed 8 " + any_seed(), wrapper));
+        works(job(3, "mixed 12 " + any_seed(), wrapper));
     }
 }
 
@@ -156,6 +156,12 @@ TEST_P(facade, works_under_valgrind) {
     MPT_TEST_ONLY_UNSANITIZED();
     if (!permitted("valgrind --version")) GTEST_SKIP() << "no valgrind";
     works(job(2, "ring 10", "valgrind -q --error-exitcode=99 "));
+}
+
+TEST_P(facade, works_under_thread_sanitizer) {
+    auto const* const sanitized_rank = std::getenv("MPT_TEST_RANK_FACADE_TSAN");
+    if (!sanitized_rank) GTEST_SKIP() << "this build is itself sanitized";
+    for (auto const* const mode : {"ring 100", "megabyte 1", "mixed 1 1"}) works(job(3, mode, {}, sanitized_rank));
 }
 
 // --- CPUs, and what a rank does while it waits ----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// The facade on real processes: over both wires, where system calls are refused and memory is short, under tools, and on few CPUs.
+// The facade on real processes: over both wires, where system calls are refused and memory is short, under tools, on few CPUs.
 #include <random>
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ TEST(facade_streams, go_over_tcp_too) {
     EXPECT_EQ(e.code, 0) << seed << e.err;
 }
 
-// --- system calls that are refused ----------------------------------------------------------------------------------------------
+// --- system calls that are refused -----------------------------------------------------------------------------------------
 
 TEST_P(facade, works_where_cma_is_refused_to_all) {
     if (!permitted(refuse_cma + "true")) GTEST_SKIP() << "no seccomp filter can be set here";
@@ -114,7 +114,7 @@ TEST_P(facade, goes_on_where_cma_is_refused_in_the_middle_of_a_run) {
     for (auto const* const who : {"all", "0", "1"}) works(job(3, "refuse-half 10 " + any_seed() + ' ' + who));
 }
 
-// --- memory that is short ---------------------------------------------------------------------------------------------------------
+// --- memory that is short --------------------------------------------------------------------------------------------------
 
 TEST_P(facade, does_not_mind_a_dev_shm_of_4_MB) {
     if (!permitted(small_shm + "true")) GTEST_SKIP() << "unshare -m is not permitted here";
@@ -150,7 +150,7 @@ TEST_P(facade, works_in_a_cgroup_v2_of_64_MB) {
     works_in(group, kind);
 }
 
-// --- tools --------------------------------------------------------------------------------------------------------------------------
+// --- tools -----------------------------------------------------------------------------------------------------------------
 
 TEST_P(facade, works_under_valgrind) {
     MPT_TEST_ONLY_UNSANITIZED();
@@ -164,7 +164,7 @@ TEST_P(facade, works_under_thread_sanitizer) {
     for (auto const* const mode : {"ring 100", "megabyte 1", "mixed 1 1"}) works(job(3, mode, {}, sanitized_rank));
 }
 
-// --- CPUs, and what a rank does while it waits ----------------------------------------------------------------------------------------
+// --- CPUs, and what a rank does while it waits -----------------------------------------------------------------------------
 
 TEST_P(facade, works_however_a_rank_waits) {
     for (auto const* const wait : {"auto", "spin", "yield", "sleep"})

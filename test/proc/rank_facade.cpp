@@ -79,7 +79,7 @@ template <class World> void megabyte(World world, int rounds, std::span<std::byt
     }
 }
 
-// --- mixed --------------------------------------------------------------------------------------------------------------------
+// --- mixed -----------------------------------------------------------------------------------------------------------------
 
 enum class way { posted, sync_posted, blocking, sync_blocking, probed, taken };
 struct letter {
@@ -171,7 +171,7 @@ void refuse() {
     must(::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) == -1 && errno == EPERM, "the filter does not refuse");
 }
 
-// --- greedy -------------------------------------------------------------------------------------------------------------------
+// --- greedy ----------------------------------------------------------------------------------------------------------------
 
 /// What an error says of memory that there is not: always with numbers.
 std::string sentence(error const& e) {
@@ -239,7 +239,7 @@ template <class Environment> void greedy(Environment& env, std::size_t most) {
     world.barrier();
 }
 
-// ------------------------------------------------------------------------------------------------------------------------------
+// ---------------------------------------------------------------------------------------------------------------------------
 
 template <class Stack> int run(std::string_view mode, std::vector<std::string> const& arguments) {
     auto const number = [&](std::size_t i) { return std::strtoull(arguments.at(i).c_str(), nullptr, 10); };

@@ -1,5 +1,5 @@
-/// test/support/over_streams - included before an example's own text (-include): the same source, with byte streams where it names
-/// no stack. For tests only; a program of one's own says mpt::environment<mpt::stream_stack>.
+/// test/support/over_streams - included before an example's own text (-include): the same source, with byte streams where it
+/// names no stack. For tests only; a program of one's own says mpt::environment<mpt::stream_stack>.
 #pragma once
 #define standard_stack shared_memory_stack
 #define local_stack local_shared_memory_stack

@@ -230,8 +230,8 @@ bool engine<World, Route, Use>::push_chunk(E& wire, request& r) noexcept {
             loanless_ = 0;
             return true;
         }
-        // Loans of chunks come back soon. Those of messages that nobody receives yet may wait for this very one, and where memory
-        // is short there are none at all: frames need nothing.
+        // Loans of chunks come back soon. Those of messages that nobody receives yet may wait for this very one, and where
+        // memory is short there are none at all: frames need nothing.
         constexpr std::uint32_t patience = 1024;
         if (loanless_ < patience) return ++loanless_, false;
         bool moved = false;

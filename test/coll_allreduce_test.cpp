@@ -11,8 +11,11 @@ namespace coll = mpt::coll;
 
 using bytes_in = std::span<std::byte const>;
 
-/// The general algorithm with one element type and any operation: one instantiation for all cases.
-void reduce(coll::team<mpt::local_stack> const& team, std::vector<long>& v, bool commutes, long (*op)(long, long)) {
+template <class Stack> using coll_allreduce = team_over<Stack>;
+TYPED_TEST_SUITE(coll_allreduce, wires);
+
+/// The general algorithm with one element type and any operation: one instantiation for all cases of a wire.
+template <class Team> void reduce(Team const& team, std::vector<long>& v, bool commutes, long (*op)(long, long)) {
     coll::allreduce(team, writable(v), sizeof(long), commutes,
                     [&op](bytes_in l, bytes_in r, std::span<std::byte> into) { mpt::detail::combine<long>(l, r, into, op); });
 }
@@ -24,9 +27,9 @@ long join(long a, long b) {
     return a * shift + b;
 }
 
-TEST(coll_allreduce, sums_of_all_sizes_on_all_numbers_of_ranks) {
+TYPED_TEST(coll_allreduce, sums_of_all_sizes_on_all_numbers_of_ranks) {
     for (int n : sizes_of_teams)
-        run_team(n, [n](auto const& team, int me) {
+        this->run_team(n, [n](auto const& team, int me) {
             // 2048 longs are the last that double; fewer elements than places cannot be halved
             for (std::size_t len : {1u, 7u, 2048u, 2049u, 30011u})
                 for (bool commutes : {true, false}) {
@@ -40,9 +43,9 @@ TEST(coll_allreduce, sums_of_all_sizes_on_all_numbers_of_ranks) {
         });
 }
 
-TEST(coll_allreduce, combines_in_rank_order) {
+TYPED_TEST(coll_allreduce, combines_in_rank_order) {
     for (int n : {2, 3, 4, 5, 6, 7, 8})
-        run_team(n, [n](auto const& team, int me) {
+        this->run_team(n, [n](auto const& team, int me) {
             for (std::size_t len : {1u, 3000u}) {
                 std::vector<long> v(len, me + 1);
                 reduce(team, v, false, join);
@@ -53,21 +56,21 @@ TEST(coll_allreduce, combines_in_rank_order) {
         });
 }
 
-TEST(coll_allreduce, of_nothing_is_nothing) {
+TYPED_TEST(coll_allreduce, of_nothing_is_nothing) {
     for (int n : sizes_of_teams)
-        run_team(n, [](auto const& team, int) {
+        this->run_team(n, [](auto const& team, int) {
             std::vector<long> none;
             reduce(team, none, true, add);
             EXPECT_TRUE(none.empty());
         });
 }
 
-TEST(coll_allreduce, large_elements_that_are_few_keep_whole) {
+TYPED_TEST(coll_allreduce, large_elements_that_are_few_keep_whole) {
     struct block { // larger than the limit of doubling, but fewer elements than places
         long first;
         char rest[40000];
     };
-    run_team(5, [](auto const& team, int me) {
+    this->run_team(5, [](auto const& team, int me) {
         std::vector<block> v(2);
         v[0].first = me, v[1].first = 10 * me;
         auto op = [](block a, block const& b) { return a.first += b.first, a; };
@@ -79,15 +82,15 @@ TEST(coll_allreduce, large_elements_that_are_few_keep_whole) {
     });
 }
 
-TEST(coll_allreduce, other_sizes_on_other_ranks_are_a_sentence) {
-    auto const said = failure_of_team(2, [](auto const& team, int me) {
+TYPED_TEST(coll_allreduce, other_sizes_on_other_ranks_are_a_sentence) {
+    auto const said = this->failure_of_team(2, [](auto const& team, int me) {
         std::vector<long> v(me == 0 ? 3 : 5);
         reduce(team, v, true, add);
     });
     EXPECT_NE(said.find("called a collective with different sizes"), std::string::npos) << said;
 }
 
-TEST(coll_allreduce, places_are_a_power_of_two_and_each_is_one_rank) {
+TEST(coll_allreduce_parts, places_are_a_power_of_two_and_each_is_one_rank) {
     for (int n = 1; n <= 70; ++n) {
         coll::detail::places const at{n};
         EXPECT_EQ(at.count & (at.count - 1), 0);
@@ -105,7 +108,7 @@ TEST(coll_allreduce, places_are_a_power_of_two_and_each_is_one_rank) {
     }
 }
 
-TEST(coll_allreduce, halves_cover_everything_once_and_are_never_equal) {
+TEST(coll_allreduce_parts, halves_cover_everything_once_and_are_never_equal) {
     for (std::size_t n = 0; n < 2000; ++n) {
         auto const [low, high] = coll::detail::halves({7, n});
         EXPECT_EQ(low.first, 7u);
@@ -118,13 +121,13 @@ TEST(coll_allreduce, halves_cover_everything_once_and_are_never_equal) {
 
 /// Which ranks bring the second size: every pattern of n bits but those where all bring the same. The sizes lie on both sides of
 /// the limit between the algorithms, on one side each, a few bytes and a factor of two apart.
-TEST(coll_allreduce, whoever_brings_another_size_is_found_out_and_nobody_hangs) {
+TYPED_TEST(coll_allreduce, whoever_brings_another_size_is_found_out_and_nobody_hangs) {
     watchdog const guard{"allreduce with different sizes"};
     constexpr std::size_t pairs[][2]{{1280, 2560}, {1281, 2560}, {1, 2560}, {2048, 2049}, {2560, 2561}, {2560, 5120}, {3, 5}};
     for (int n : {2, 3, 4, 5})
         for (auto const& sizes : pairs)
             for (unsigned who = 1; who + 1 < 1u << n; ++who) {
-                auto const said = failure_of_team(n, [&](auto const& team, int me) {
+                auto const said = this->failure_of_team(n, [&](auto const& team, int me) {
                     std::vector<long> v(sizes[(who >> me) & 1]);
                     reduce(team, v, true, add);
                     team.recv((me + 1) % n, coll::speaker::barrier, {}); // whoever saw nothing waits for those that did

@@ -2,15 +2,17 @@
 
 #include "support/team.hpp"
 #include <mpt/coll/barrier.hpp>
-#include <mpt/mpi/local_job.hpp>
 
 namespace {
 using namespace mpt::test;
 
-TEST(coll_barrier, nobody_leaves_before_everybody_came) {
+template <class Stack> using coll_barrier = team_over<Stack>;
+TYPED_TEST_SUITE(coll_barrier, wires);
+
+TYPED_TEST(coll_barrier, nobody_leaves_before_everybody_came) {
     for (int n : sizes_of_teams) {
         std::vector<std::atomic<int>> came(static_cast<std::size_t>(n));
-        run_team(n, [&](auto const& team, int me) {
+        this->run_team(n, [&](auto const& team, int me) {
             for (int round = 1; round <= 100; ++round) {
                 came[static_cast<std::size_t>(me)].store(round, std::memory_order_relaxed);
                 mpt::coll::barrier(team);
@@ -20,9 +22,9 @@ TEST(coll_barrier, nobody_leaves_before_everybody_came) {
     }
 }
 
-TEST(coll_barrier, comes_to_an_end_where_every_sender_is_throttled) {
+TYPED_TEST(coll_barrier, comes_to_an_end_where_every_sender_is_throttled) {
     auto const values = mpt::config::values{}.set<"MPT_UNEXPECTED_MAX">("0");
-    mpt::local_job(4, values, [](auto world) {
+    this->job(4, values, [](auto world) {
         int const n = world.size(), me = world.rank();
         for (int i = 0; i < 20; ++i) world.send(i, (me + 1) % n, 7); // unexpected: the receivers ask for announcements
         for (int round = 0; round < 50; ++round) world.barrier();
@@ -30,10 +32,10 @@ TEST(coll_barrier, comes_to_an_end_where_every_sender_is_throttled) {
     });
 }
 
-TEST(coll_barrier, what_was_written_before_it_is_seen_after_it) {
+TYPED_TEST(coll_barrier, what_was_written_before_it_is_seen_after_it) {
     for (int n : {2, 5}) {
         std::vector<int> plain(static_cast<std::size_t>(n)); // no atomics: the barrier orders them
-        run_team(n, [&](auto const& team, int me) {
+        this->run_team(n, [&](auto const& team, int me) {
             for (int round = 1; round <= 50; ++round) {
                 plain[static_cast<std::size_t>(me)] = round;
                 mpt::coll::barrier(team);
@@ -44,8 +46,8 @@ TEST(coll_barrier, what_was_written_before_it_is_seen_after_it) {
     }
 }
 
-TEST(coll_barrier, is_not_met_by_messages_of_other_contexts) {
-    mpt::local_job(3, [](auto world) {
+TYPED_TEST(coll_barrier, is_not_met_by_messages_of_other_contexts) {
+    this->job(3, [](auto world) {
         int const next = (world.rank() + 1) % 3;
         world.send(7, next, static_cast<int>(mpt::coll::speaker::barrier));
         for (int i = 0; i < 20; ++i) world.barrier();

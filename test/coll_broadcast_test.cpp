@@ -4,9 +4,12 @@
 namespace {
 using namespace mpt::test;
 
-TEST(coll_broadcast, everybody_has_what_the_root_had_whoever_the_root_is) {
+template <class Stack> using coll_broadcast = team_over<Stack>;
+TYPED_TEST_SUITE(coll_broadcast, wires);
+
+TYPED_TEST(coll_broadcast, everybody_has_what_the_root_had_whoever_the_root_is) {
     for (int n : sizes_of_teams)
-        run_team(n, [n](auto const& team, int me) {
+        this->run_team(n, [n](auto const& team, int me) {
             for (int root = 0; root < n; ++root)
                 for (std::size_t len : {1u, 10u, 1000u, 50000u}) {
                     auto v = me == root ? counted(len, root) : std::vector<int>(len, -1);
@@ -16,15 +19,15 @@ TEST(coll_broadcast, everybody_has_what_the_root_had_whoever_the_root_is) {
         });
 }
 
-TEST(coll_broadcast, of_nothing_is_nothing) {
+TYPED_TEST(coll_broadcast, of_nothing_is_nothing) {
     for (int n : sizes_of_teams)
-        run_team(n, [](auto const& team, int) {
+        this->run_team(n, [](auto const& team, int) {
             for (int i = 0; i < 10; ++i) mpt::coll::broadcast(team, {}, 0);
         });
 }
 
-TEST(coll_broadcast, broadcasts_in_a_row_keep_apart) {
-    run_team(5, [](auto const& team, int me) {
+TYPED_TEST(coll_broadcast, broadcasts_in_a_row_keep_apart) {
+    this->run_team(5, [](auto const& team, int me) {
         for (int i = 0; i < 200; ++i) {
             std::vector<int> v{me == i % 5 ? i : -1};
             mpt::coll::broadcast(team, writable(v), i % 5);
@@ -33,9 +36,9 @@ TEST(coll_broadcast, broadcasts_in_a_row_keep_apart) {
     });
 }
 
-TEST(coll_broadcast, other_sizes_on_other_ranks_are_a_sentence) {
+TYPED_TEST(coll_broadcast, other_sizes_on_other_ranks_are_a_sentence) {
     for (std::size_t root_has : {3u, 5u, 30000u}) {
-        auto const said = failure_of_team(3, [&](auto const& team, int me) {
+        auto const said = this->failure_of_team(3, [&](auto const& team, int me) {
             std::vector<int> v(me == 0 ? root_has : 4);
             mpt::coll::broadcast(team, writable(v), 0);
         });

@@ -4,12 +4,15 @@ namespace {
 using namespace mpt::test;
 using mpt::coll::speaker;
 
-TEST(coll_team, messages_go_by_the_ranks_of_the_group) {
-    mpt::local_job(4, [](auto world) {
+template <class Stack> using coll_team = team_over<Stack>;
+TYPED_TEST_SUITE(coll_team, wires);
+
+TYPED_TEST(coll_team, messages_go_by_the_ranks_of_the_group) {
+    this->job(4, [](auto world) {
         if (world.rank() == 1) return;
         auto const odd_one_out = mpt::group::of({3, 0, 2}); // world ranks, by rank here
         auto const me = *odd_one_out.find(world.rank());
-        mpt::coll::team<mpt::local_stack> const team{world.native().wire, odd_one_out, me};
+        typename TestFixture::team_type const team{world.native().wire, odd_one_out, me};
         EXPECT_EQ(team.size(), 3);
         EXPECT_EQ(team.me(), me);
         std::vector<int> const mine{100 + me};
@@ -19,10 +22,10 @@ TEST(coll_team, messages_go_by_the_ranks_of_the_group) {
     });
 }
 
-TEST(coll_team, never_meets_messages_between_two_ranks) {
-    mpt::local_job(2, [](auto world) {
+TYPED_TEST(coll_team, never_meets_messages_between_two_ranks) {
+    this->job(2, [](auto world) {
         auto const& s = world.native();
-        mpt::coll::team<mpt::local_stack> const team{s.wire, s.who, s.me};
+        typename TestFixture::team_type const team{s.wire, s.who, s.me};
         int const label = static_cast<int>(speaker::broadcast);
         std::vector<int> v{5};
         if (world.rank() == 0) {
@@ -37,8 +40,8 @@ TEST(coll_team, never_meets_messages_between_two_ranks) {
     });
 }
 
-TEST(coll_team, algorithms_that_differ_do_not_take_each_others_messages) {
-    run_team(2, [](auto const& team, int me) {
+TYPED_TEST(coll_team, algorithms_that_differ_do_not_take_each_others_messages) {
+    this->run_team(2, [](auto const& team, int me) {
         std::vector<int> const one{1}, two{2};
         std::vector<int> got(1);
         if (me == 0) {
@@ -53,9 +56,9 @@ TEST(coll_team, algorithms_that_differ_do_not_take_each_others_messages) {
     });
 }
 
-TEST(coll_team, any_other_size_is_a_sentence_with_both_sizes) {
+TYPED_TEST(coll_team, any_other_size_is_a_sentence_with_both_sizes) {
     for (std::size_t sent : {0u, 1u, 3u, 5000u, 100000u}) {
-        auto const said = failure_of_team(2, [&](auto const& team, int me) {
+        auto const said = this->failure_of_team(2, [&](auto const& team, int me) {
             std::vector<int> out(sent), in(2);
             if (me == 0) team.send(1, speaker::broadcast, readable(out));
             else team.recv(0, speaker::broadcast, writable(in));

@@ -167,6 +167,17 @@ TEST_F(heap_of_one, a_request_beyond_the_headroom_names_what_was_asked_what_is_f
     EXPECT_EQ(heap.used(), 0u);
 }
 
+TEST_F(heap_of_one, says_why_an_extent_was_refused) {
+    mem::slice_heap small{who.arena, 0, 1 << 20};
+    auto const all = small.allocate(1 << 20);
+    ASSERT_TRUE(small.extent(25 * 4096).empty());
+    auto const now = small.why_refused();
+    EXPECT_TRUE(now.starts_with("100.0 KB were asked for, but the largest free part of this rank's slice is 0 bytes")) << now;
+    small.deallocate(all);
+    auto const later = small.why_refused();
+    EXPECT_TRUE(later.starts_with("100.0 KB were asked for and were not there a moment ago, now ")) << later;
+}
+
 TEST_F(heap_of_one, an_absurd_request_is_refused) {
     for (auto const n : {~std::size_t{0}, ~std::size_t{0} - 4096, heap.whole().size() + 1})
         EXPECT_THROW(static_cast<void>(heap.allocate(n)), error);

@@ -84,6 +84,25 @@ TYPED_TEST(communicator, unexpected_messages_wait_for_their_receive) {
     });
 }
 
+TYPED_TEST(communicator, the_last_of_many_is_received_first_although_the_others_hold_every_buffer) {
+    this->on(2, [](auto world) {
+        constexpr std::size_t many = 150; // more than MPT_LOANS
+        for (std::size_t const n : {1000u, 100000u}) {
+            if (world.rank() == 0) {
+                std::vector<std::vector<int>> keep;
+                std::vector<typename decltype(world)::request> sends;
+                for (std::size_t t = 0; t < many; ++t) keep.push_back(pattern(t + 1 < many ? 1000 : n, static_cast<int>(t)));
+                for (std::size_t t = 0; t < many; ++t) sends.push_back(world.isend(keep[t], 1, static_cast<int>(t)));
+                mpt::wait_all(sends);
+            } else
+                for (std::size_t t = many; t-- > 0;)
+                    ASSERT_EQ(world.template recv<std::vector<int>>(0, static_cast<int>(t)),
+                              pattern(t + 1 < many ? 1000 : n, static_cast<int>(t)));
+            world.barrier();
+        }
+    });
+}
+
 TYPED_TEST(communicator, wildcards_take_what_comes) {
     this->on(4, [](auto world) {
         if (world.rank() != 0) return world.send(world.rank().value * 10, 0, world.rank().value);

@@ -2,16 +2,16 @@
 #include <thread>
 
 #include "support/job_of.hpp"
-#include <gtest/gtest.h>
-#include <mpt/mpi/environment.hpp>
-#include <mpt/mpi/local_job.hpp>
+#include "support/wires.hpp"
 
 namespace {
 using namespace mpt;
-using view = environment<local_stack>::view;
-using request = view::request;
-static_assert(!std::is_copy_constructible_v<request> && std::is_nothrow_move_constructible_v<request>);
-static_assert(!std::is_copy_constructible_v<view::future<std::vector<int>>>);
+template <class Stack> using mpi_request = test::over<Stack>;
+TYPED_TEST_SUITE(mpi_request, test::wires);
+
+using local_view = environment<local_stack>::view;
+static_assert(!std::is_copy_constructible_v<local_view::request> && std::is_nothrow_move_constructible_v<local_view::request>);
+static_assert(!std::is_copy_constructible_v<local_view::future<std::vector<int>>>);
 
 std::vector<int> counted(std::size_t n, int from) {
     std::vector<int> v(n);
@@ -19,13 +19,13 @@ std::vector<int> counted(std::size_t n, int from) {
     return v;
 }
 
-TEST(mpi_request, made_of_nothing_is_complete) {
-    request r;
+TYPED_TEST(mpi_request, made_of_nothing_is_complete) {
+    typename TestFixture::request r;
     EXPECT_FALSE(r.pending());
     EXPECT_TRUE(r.test());
     EXPECT_EQ(r.wait().source, proc_null);
     r.cancel();
-    std::vector<request> none;
+    std::vector<typename TestFixture::request> none;
     EXPECT_TRUE(wait_all(none).empty());
     EXPECT_FALSE(wait_any(none));
     EXPECT_FALSE(test_any(none));
@@ -33,8 +33,8 @@ TEST(mpi_request, made_of_nothing_is_complete) {
     EXPECT_TRUE(wait_some(none).empty());
 }
 
-TEST(mpi_request, its_destructor_waits) {
-    local_job(2, [](view world) {
+TYPED_TEST(mpi_request, its_destructor_waits) {
+    this->job(2, [](auto world) {
         auto const data = counted(300000, 1);
         for (int i = 0; i < 5; ++i) {
             if (world.rank() == 0) {
@@ -50,8 +50,8 @@ TEST(mpi_request, its_destructor_waits) {
     });
 }
 
-TEST(mpi_request, waiting_twice_tells_the_same) {
-    local_job(2, [](view world) {
+TYPED_TEST(mpi_request, waiting_twice_tells_the_same) {
+    this->job(2, [](auto world) {
         if (world.rank() == 0) return world.send(5, 1, 8);
         int x = 0;
         auto r = world.irecv(x);
@@ -63,8 +63,8 @@ TEST(mpi_request, waiting_twice_tells_the_same) {
     });
 }
 
-TEST(mpi_request, waiting_twice_throws_the_same) {
-    local_job(2, [](view world) {
+TYPED_TEST(mpi_request, waiting_twice_throws_the_same) {
+    this->job(2, [](auto world) {
         if (world.rank() == 0) return world.send(counted(10, 0), 1, 8);
         int x = -1;
         auto r = world.irecv(x, 0, 8);
@@ -88,10 +88,10 @@ TEST(mpi_request, waiting_twice_throws_the_same) {
     });
 }
 
-TEST(mpi_request, a_wait_in_an_ended_job_says_so_every_time) {
+TYPED_TEST(mpi_request, a_wait_in_an_ended_job_says_so_every_time) {
     test::watchdog const guard{"a wait in an ended job"};
-    EXPECT_THROW(local_job(2,
-                           [](view world) {
+    EXPECT_THROW(this->job(2,
+                           [](auto world) {
                                if (world.rank() == 1) throw 42;
                                int x = 0;
                                auto r = world.irecv(x, 1);
@@ -103,8 +103,8 @@ TEST(mpi_request, a_wait_in_an_ended_job_says_so_every_time) {
                  int);
 }
 
-TEST(mpi_request, moving_hands_the_operation_over_and_waits_for_the_one_replaced) {
-    local_job(2, [](view world) {
+TYPED_TEST(mpi_request, moving_hands_the_operation_over_and_waits_for_the_one_replaced) {
+    this->job(2, [](auto world) {
         if (world.rank() == 0) return world.send(1, 1, 1), world.send(2, 1, 2);
         int a = 0, b = 0;
         auto first = world.irecv(a, 0, 1);
@@ -119,11 +119,11 @@ TEST(mpi_request, moving_hands_the_operation_over_and_waits_for_the_one_replaced
     });
 }
 
-TEST(mpi_request, an_exception_withdraws_what_nobody_has_met_and_the_message_goes_to_the_next) {
+TYPED_TEST(mpi_request, an_exception_withdraws_what_nobody_has_met_and_the_message_goes_to_the_next) {
     test::watchdog const guard{"an exception past a pending receive"};
-    local_job(2, [](view world) {
+    this->job(2, [](auto world) {
         if (world.rank() == 0) {
-            world.recv<int>(1);
+            world.template recv<int>(1);
             return world.send(6, 1, 1);
         }
         int never = 0;
@@ -134,15 +134,15 @@ TEST(mpi_request, an_exception_withdraws_what_nobody_has_met_and_the_message_goe
             },
             std::runtime_error);
         world.send(1, 0);
-        EXPECT_EQ(world.recv<int>(0, 1), 6);
+        EXPECT_EQ(world.template recv<int>(0, 1), 6);
         EXPECT_EQ(never, 0);
     });
 }
 
-TEST(mpi_request, an_exception_takes_back_a_send_that_no_receive_has_met) {
+TYPED_TEST(mpi_request, an_exception_takes_back_a_send_that_no_receive_has_met) {
     test::watchdog const guard{"an exception past a pending send"};
     for (int lanes : {1, 3})
-        local_job(2, config::values{}.set<"MPT_LANES">(std::to_string(lanes)), [](environment<local_stack>& env) {
+        this->job(2, config::values{}.set<"MPT_LANES">(std::to_string(lanes)), [](environment<TypeParam>& env) {
             auto const world = env.world();
             int round = 100;
             for (std::size_t n : {std::size_t{1}, std::size_t{700}, std::size_t{300'000}})
@@ -151,14 +151,14 @@ TEST(mpi_request, an_exception_takes_back_a_send_that_no_receive_has_met) {
                     if (world.rank() == 1) {
                         if (probed) static_cast<void>(world.probe(0, round)); // it has been seen, and is still not matched
                         if (probed) world.send(1, 0, 7);
-                        EXPECT_EQ(world.recv<int>(0, 9), 6); // rank 0 waits for nobody
+                        EXPECT_EQ(world.template recv<int>(0, 9), 6); // rank 0 waits for nobody
                         EXPECT_FALSE(world.iprobe(0, round)) << n;
                         continue;
                     }
                     try {
                         auto const data = counted(n, 0);
                         auto r = world.issend(data, 1, round);
-                        if (probed) world.recv<int>(1, 7);
+                        if (probed) world.template recv<int>(1, 7);
                         throw std::runtime_error{"out"};
                     } catch (std::runtime_error const&) {}
                     world.send(6, 1, 9);
@@ -166,13 +166,13 @@ TEST(mpi_request, an_exception_takes_back_a_send_that_no_receive_has_met) {
         });
 }
 
-TEST(mpi_request, an_exception_waits_for_no_peer_that_an_exception_has_taken_away) {
+TYPED_TEST(mpi_request, an_exception_waits_for_no_peer_that_an_exception_has_taken_away) {
     test::watchdog const guard{"a pending send to a rank that is no more"};
     auto const members = boot::local_members(2);
     std::atomic<bool> gone{false};
     std::thread other{[&] {
         try {
-            environment<local_stack> env{members[1]};
+            environment<TypeParam> env{members[1]};
             env.world().barrier();
             throw std::runtime_error{"out"};
         } catch (std::runtime_error const&) { gone = true; } // and the process lives on
@@ -180,7 +180,7 @@ TEST(mpi_request, an_exception_waits_for_no_peer_that_an_exception_has_taken_awa
     auto const data = counted(300'000, 0);
     EXPECT_THROW(
         {
-            environment<local_stack> env{members[0]};
+            environment<TypeParam> env{members[0]};
             env.world().barrier();
             auto const large = env.world().isend(data, 1);
             auto const small = env.world().issend(data.front(), 1);
@@ -191,15 +191,15 @@ TEST(mpi_request, an_exception_waits_for_no_peer_that_an_exception_has_taken_awa
     other.join();
 }
 
-TEST(mpi_request, in_an_ended_job_nobody_reads_or_writes_a_buffer_that_its_owner_took_back) {
+TYPED_TEST(mpi_request, in_an_ended_job_nobody_reads_or_writes_a_buffer_that_its_owner_took_back) {
     test::watchdog const guard{"buffers in an ended job"};
     for (std::size_t n : {5'000u, 30'000u, 300'000u}) { // one copy, both ends, both ends in pieces
         auto const ones = counted(n, 1);
         auto data = ones;
         std::vector<int> got(n, 7);
         std::atomic<bool> unwound{false};
-        EXPECT_THROW(local_job(3,
-                               [&](view world) {
+        EXPECT_THROW(this->job(3,
+                               [&](auto world) {
                                    int x = 0;
                                    if (world.rank() == 1) {
                                        world.recv(x, 0);
@@ -225,28 +225,28 @@ TEST(mpi_request, in_an_ended_job_nobody_reads_or_writes_a_buffer_that_its_owner
     }
 }
 
-TEST(mpi_request, a_bad_destination_of_both_at_once_eats_no_message) {
+TYPED_TEST(mpi_request, a_bad_destination_of_both_at_once_eats_no_message) {
     test::watchdog const guard{"sendrecv to nobody"};
-    local_job(2, [](view world) {
+    this->job(2, [](auto world) {
         int const other = 1 - world.rank();
         int got = -1;
         world.send(40 + world.rank(), other, 3);
         EXPECT_THROW(world.sendrecv(1, 17, got, other), error);
         EXPECT_THROW(world.sendrecv(1, other, got, other, -5), error);
         EXPECT_EQ(got, -1);
-        EXPECT_EQ(world.recv<int>(other, 3), 40 + other);
+        EXPECT_EQ(world.template recv<int>(other, 3), 40 + other);
     });
 }
 
-TEST(mpi_request, wait_any_looks_at_every_lane) {
+TYPED_TEST(mpi_request, wait_any_looks_at_every_lane) {
     test::watchdog const guard{"wait_any over several lanes"};
-    local_job(2, config::values{}.set<"MPT_LANES">("3"), [](environment<local_stack>& env) {
+    this->job(2, config::values{}.set<"MPT_LANES">("3"), [](environment<TypeParam>& env) {
         auto const world = env.world(), self = env.self();
         ASSERT_NE(&world.native().wire.on(), &self.native().wire.on());
         int const other = 1 - world.rank();
         int never = 0, here = 0;
         auto const nothing = world.irecv(never, other, 1);
-        std::vector<request> both;
+        std::vector<typename TestFixture::request> both;
         int mine = 0;
         both.push_back(self.irecv(mine, 0));
         both.push_back(world.irecv(here, other, 2));
@@ -263,13 +263,13 @@ TEST(mpi_request, wait_any_looks_at_every_lane) {
     });
 }
 
-TEST(mpi_request, wait_any_over_several_lanes_hears_that_the_job_was_ended) {
+TYPED_TEST(mpi_request, wait_any_over_several_lanes_hears_that_the_job_was_ended) {
     test::watchdog const guard{"wait_any in an ended job"};
-    EXPECT_THROW(local_job(2, config::values{}.set<"MPT_LANES">("3"),
-                           [](environment<local_stack>& env) {
+    EXPECT_THROW(this->job(2, config::values{}.set<"MPT_LANES">("3"),
+                           [](environment<TypeParam>& env) {
                                if (env.rank() == 1) throw 42;
                                int a = 0, b = 0;
-                               std::vector<request> both;
+                               std::vector<typename TestFixture::request> both;
                                both.push_back(env.world().irecv(a, 1));
                                both.push_back(env.self().irecv(b, 0));
                                wait_any(both);
@@ -278,11 +278,11 @@ TEST(mpi_request, wait_any_over_several_lanes_hears_that_the_job_was_ended) {
                  int);
 }
 
-TEST(mpi_request, wait_some_gives_all_that_are_complete) {
-    local_job(2, [](view world) {
+TYPED_TEST(mpi_request, wait_some_gives_all_that_are_complete) {
+    this->job(2, [](auto world) {
         int const other = 1 - world.rank();
         std::vector<int> in(6, -1);
-        std::vector<request> all;
+        std::vector<typename TestFixture::request> all;
         for (std::size_t i = 0; i < in.size(); ++i) all.push_back(world.irecv(in[i], other, static_cast<int>(i)));
         EXPECT_TRUE(test_some(all).empty());
         world.barrier();
@@ -301,8 +301,8 @@ TEST(mpi_request, wait_some_gives_all_that_are_complete) {
     });
 }
 
-TEST(mpi_request, a_future_gives_its_container_back) {
-    local_job(2, [](view world) {
+TYPED_TEST(mpi_request, a_future_gives_its_container_back) {
+    this->job(2, [](auto world) {
         for (std::size_t n : {0u, 3u, 5000u, 300000u}) {
             if (world.rank() == 0) {
                 auto f = world.isend(counted(n, 1), 1);
@@ -310,7 +310,7 @@ TEST(mpi_request, a_future_gives_its_container_back) {
                 EXPECT_EQ(moved.wait(), counted(n, 1));
             } else {
                 message_info info;
-                auto f = world.irecv<std::vector<int>>(0);
+                auto f = world.template irecv<std::vector<int>>(0);
                 EXPECT_EQ(f.wait(&info), counted(n, 1));
                 EXPECT_EQ(info.count<int>(), n);
             }
@@ -318,25 +318,25 @@ TEST(mpi_request, a_future_gives_its_container_back) {
     });
 }
 
-TEST(mpi_request, a_future_that_is_replaced_is_waited_for_before_its_container_goes) {
-    local_job(2, [](view world) {
+TYPED_TEST(mpi_request, a_future_that_is_replaced_is_waited_for_before_its_container_goes) {
+    this->job(2, [](auto world) {
         for (int i = 0; i < 20; ++i) {
             if (world.rank() == 0) {
                 auto f = world.isend(counted(100000, i), 1, 1);
                 f = world.isend(counted(100000, -i), 1, 2); // the first container is freed here
                 f.wait();
             } else {
-                EXPECT_EQ(world.recv<std::vector<int>>(0, 1), counted(100000, i));
-                EXPECT_EQ(world.recv<std::vector<int>>(0, 2), counted(100000, -i));
+                EXPECT_EQ(world.template recv<std::vector<int>>(0, 1), counted(100000, i));
+                EXPECT_EQ(world.template recv<std::vector<int>>(0, 2), counted(100000, -i));
             }
         }
     });
 }
 
-TEST(mpi_request, part_of_an_element_is_an_error_of_the_future) {
-    local_job(2, [](view world) {
+TYPED_TEST(mpi_request, part_of_an_element_is_an_error_of_the_future) {
+    this->job(2, [](auto world) {
         if (world.rank() == 0) return world.send(std::string{"seven.."}, 1);
-        auto f = world.irecv<std::vector<int>>(0);
+        auto f = world.template irecv<std::vector<int>>(0);
         EXPECT_THROW(f.wait(), error);
     });
 }

@@ -1,14 +1,10 @@
 #include <numeric>
 
 #include "support/job_of.hpp"
-
-#include <gtest/gtest.h>
-#include <mpt/mpi/environment.hpp>
-#include <mpt/mpi/local_job.hpp>
+#include "support/wires.hpp"
 
 namespace {
 using namespace mpt;
-using wire = channel<local_stack>;
 
 std::vector<std::byte> pattern(std::size_t n, unsigned seed) {
     std::vector<std::byte> v(n);
@@ -17,15 +13,20 @@ std::vector<std::byte> pattern(std::size_t n, unsigned seed) {
 }
 constexpr context_id somewhere{1000};
 
-/// fn(channel, rank) on each of n ranks.
-template <class F> void on(int n, F&& fn) {
-    local_job(n, [&](environment<local_stack>& env) {
-        fn(wire{env.native().lane_of(somewhere), somewhere}, static_cast<int>(env.rank()));
-    });
-}
+template <class Stack> struct stack_p2p : test::over<Stack> {
+    using wire = channel<Stack>;
 
-TEST(stack_p2p, bytes_of_every_size_cross) {
-    on(2, [](wire const& w, int me) {
+    /// fn(channel, rank) on each of n ranks.
+    template <class F> static void on(int n, F&& fn) {
+        stack_p2p::job(n, [&](environment<Stack>& env) {
+            fn(wire{env.native().lane_of(somewhere), somewhere}, static_cast<int>(env.rank()));
+        });
+    }
+};
+TYPED_TEST_SUITE(stack_p2p, test::wires);
+
+TYPED_TEST(stack_p2p, bytes_of_every_size_cross) {
+    this->on(2, [](auto const& w, int me) {
         for (std::size_t n : {0u, 1u, 40u, 41u, 48u, 49u, 1000u, 8192u, 8193u, 70000u, 1500000u}) {
             std::vector<std::byte> into(n);
             if (me == 0) {
@@ -42,8 +43,8 @@ TEST(stack_p2p, bytes_of_every_size_cross) {
     });
 }
 
-TEST(stack_p2p, a_message_too_long_is_cut_and_says_so) {
-    on(2, [](wire const& w, int me) {
+TYPED_TEST(stack_p2p, a_message_too_long_is_cut_and_says_so) {
+    this->on(2, [](auto const& w, int me) {
         for (std::size_t n : {20u, 5000u, 200000u}) {
             std::vector<std::byte> into(12, std::byte{0xee});
             if (me == 0) {
@@ -59,9 +60,9 @@ TEST(stack_p2p, a_message_too_long_is_cut_and_says_so) {
     });
 }
 
-TEST(stack_p2p, contexts_keep_apart_and_so_does_the_collective_side) {
-    on(2, [](wire const& w, int me) {
-        wire const other{w.on(), context_id{2000}};
+TYPED_TEST(stack_p2p, contexts_keep_apart_and_so_does_the_collective_side) {
+    this->on(2, [](auto const& w, int me) {
+        typename TestFixture::wire const other{w.on(), context_id{2000}};
         auto const side = w.collective();
         EXPECT_EQ(side.context(), context_id{1001});
         if (me == 0) {
@@ -77,8 +78,8 @@ TEST(stack_p2p, contexts_keep_apart_and_so_does_the_collective_side) {
     });
 }
 
-TEST(stack_p2p, both_at_once_is_no_deadlock_at_any_size) {
-    on(3, [](wire const& w, int me) {
+TYPED_TEST(stack_p2p, both_at_once_is_no_deadlock_at_any_size) {
+    this->on(3, [](auto const& w, int me) {
         for (std::size_t n : {1u, 5000u, 400000u}) {
             std::vector<std::byte> into(n);
             w.sendrecv((me + 1) % 3, 4, pattern(n, static_cast<unsigned>(me)), (me + 2) % 3, 4, into);
@@ -95,8 +96,8 @@ status room_for(protocol::request& r, std::uint64_t n) {
 }
 status no_room(protocol::request&, std::uint64_t) { return status::no_memory; }
 
-TEST(stack_p2p, a_receive_of_unknown_size_is_asked_for_room_once_the_size_is_known) {
-    on(2, [](wire const& w, int me) {
+TYPED_TEST(stack_p2p, a_receive_of_unknown_size_is_asked_for_room_once_the_size_is_known) {
+    this->on(2, [](auto const& w, int me) {
         for (std::size_t n : {0u, 30u, 4000u, 300000u}) {
             std::vector<std::byte> v;
             if (me == 0) w.send(1, 1, pattern(n, 9));
@@ -108,8 +109,8 @@ TEST(stack_p2p, a_receive_of_unknown_size_is_asked_for_room_once_the_size_is_kno
     });
 }
 
-TEST(stack_p2p, a_receive_that_finds_no_room_fails_alone) {
-    on(2, [](wire const& w, int me) {
+TYPED_TEST(stack_p2p, a_receive_that_finds_no_room_fails_alone) {
+    this->on(2, [](auto const& w, int me) {
         std::vector<std::byte> word(4);
         for (std::size_t n : {30u, 4000u, 300000u}) {
             if (me == 0) w.send(1, 1, pattern(n, 9)), w.send(1, 2, pattern(4, 5));
@@ -122,8 +123,53 @@ TEST(stack_p2p, a_receive_that_finds_no_room_fails_alone) {
     });
 }
 
-TEST(stack_p2p, a_posted_receive_is_withdrawn_and_the_message_goes_to_the_next) {
-    on(2, [](wire const& w, int me) {
+TYPED_TEST(stack_p2p, no_memory_for_another_request_is_an_error_with_numbers_and_the_next_ones_work) {
+    this->job(1, config::values{}.set<"MPT_SLICE">("4M"), [](environment<TypeParam>& env) {
+        typename TestFixture::wire const w{env.native().lane_of(somewhere), somewhere};
+        std::vector<protocol::request*> posted;
+        std::string said;
+        try {
+            while (posted.size() < 1'000'000) posted.push_back(w.start_recv(0, tag{posted.size()}, {}));
+        } catch (error const& e) {
+            EXPECT_EQ(e.code(), errc::no_memory);
+            said = e.what();
+        }
+        EXPECT_NE(said.find("no memory for another request"), said.npos) << said;
+        EXPECT_NE(said.find(" were asked for, but the largest free part of this rank's slice is "), said.npos) << said;
+        for (auto* r : posted) w.abandon(*r, {});
+        std::vector<std::byte> word(4);
+        auto* r = w.start_recv(0, 1, sink{std::span{word}});
+        w.send(0, 1, pattern(4, 6));
+        EXPECT_EQ(w.finish(*r, {}).how, status::ok);
+        EXPECT_EQ(word, pattern(4, 6));
+    });
+}
+
+TYPED_TEST(stack_p2p, a_rank_that_took_all_memory_before_its_first_message_still_keeps_unexpected_ones) {
+    this->job(2, config::values{}.set<"MPT_SLICE">("4M"), [](environment<TypeParam>& env) {
+        typename TestFixture::wire const w{env.native().lane_of(somewhere), somewhere};
+        std::vector<std::byte> word(4);
+        if (env.rank() == 0) {
+            w.recv(1, 0, {});
+            for (int t = 10; t < 20; ++t) w.send(1, t, pattern(4, static_cast<unsigned>(t)));
+            return;
+        }
+        for (std::size_t piece = 1 << 20; piece >= 4096; piece /= 2) try {
+                for (;;) static_cast<void>(env.template allocate<std::byte>(piece));
+            } catch (error const& e) { EXPECT_EQ(e.code(), errc::no_memory); }
+        std::vector<protocol::request*> posted; // requests take what the library has left of its own
+        EXPECT_THROW(while (true) posted.push_back(w.start_recv(0, 5, {})), error);
+        for (auto* r : posted) w.abandon(*r, {});
+        w.send(0, 0, {});
+        for (int t = 20; t-- > 10;) {
+            w.recv(0, t, word);
+            EXPECT_EQ(word, pattern(4, static_cast<unsigned>(t)));
+        }
+    });
+}
+
+TYPED_TEST(stack_p2p, a_posted_receive_is_withdrawn_and_the_message_goes_to_the_next) {
+    this->on(2, [](auto const& w, int me) {
         std::vector<std::byte> never(4), word(4);
         if (me == 1) {
             auto* r = w.start_recv(0, 1, sink{std::span{never}});
@@ -143,8 +189,8 @@ TEST(stack_p2p, a_posted_receive_is_withdrawn_and_the_message_goes_to_the_next) 
     });
 }
 
-TEST(stack_p2p, a_matched_probe_takes_its_message_away_from_everybody) {
-    on(2, [](wire const& w, int me) {
+TYPED_TEST(stack_p2p, a_matched_probe_takes_its_message_away_from_everybody) {
+    this->on(2, [](auto const& w, int me) {
         if (me == 0) return w.send(1, 1, pattern(5000, 1)), w.send(1, 1, pattern(3, 2));
         auto* taken = w.mprobe(0, 1);
         ASSERT_NE(taken, nullptr);
@@ -193,7 +239,7 @@ template <class F> void expect_no_way(char const* call, int me, int peer, F&& f)
     }
 }
 
-TEST(stack_p2p, a_peer_that_no_transport_reaches_is_an_error_at_first_use_and_the_others_go_on) {
+TEST(stack_p2p_unreachable, a_peer_that_no_transport_reaches_is_an_error_at_first_use_and_the_others_go_on) {
     test::watchdog const guard{"an unreachable peer"};
     using stack_type = stack<with_a_gap, world::threads>;
     for (char const* how : {"auto", "spin"})

@@ -119,7 +119,8 @@ struct slice_heap::impl {
     std::span<std::byte> open{};                 // committed, not handed out yet
     std::vector<std::unique_ptr<pool>> pools;
     std::uint64_t used = 0;
-    bool discards = true; // false once the system refused to take pages back
+    std::uint64_t refused = 0; // bytes of the last extent that there was no room for
+    bool discards = true;      // false once the system refused to take pages back
 
     impl(std::shared_ptr<arena> w, rank o, std::span<std::byte> s) : where{std::move(w)}, owner{o}, all{s}, runs{s.size()} {}
 
@@ -170,18 +171,20 @@ struct slice_heap::impl {
         pools.push_back(std::make_unique<pool>(s));
         return pools.back()->heap.allocate_aligned(n, align, std::nothrow);
     }
-    [[noreturn]] void refuse(std::uint64_t n) const {
-        throw error{errc::no_memory, "mpt: " + shortage(n, where->room()) + "."};
+    std::string why_not(std::uint64_t n) const {
+        auto const room = where->room();
+        if (n > room.free) return shortage(n, room);
+        if (n <= runs.largest())
+            return fmt::format("{} were asked for and were not there a moment ago, now {} are free (limit {}, {})",
+                               detail::human(n), detail::human(room.free), detail::human(room.limit), room.who);
+        return fmt::format("{} were asked for, but the largest free part of this rank's slice is {} (slice {}, limited by {})",
+                           detail::human(n), detail::human(runs.largest()), detail::human(all.size()), where->limited_by());
     }
+    [[noreturn]] void refuse(std::uint64_t n) const { throw error{errc::no_memory, "mpt: " + why_not(n) + "."}; }
     std::span<std::byte> allocate(std::uint64_t n) {
         if (n > where->room().free) refuse(n);
         auto const at = runs.take(n);
-        if (at == page_runs::none)
-            throw error{
-                errc::no_memory,
-                fmt::format(
-                    "mpt: {} were asked for, but the largest free part of this rank's slice is {} (slice {}, limited by {}).",
-                    detail::human(n), detail::human(runs.largest()), detail::human(all.size()), where->limited_by())};
+        if (at == page_runs::none) refuse(n);
         try {
             if (where->may_bus_error() && where->commit(owner, at, n) != status::ok) refuse(n);
             user.emplace(at, n);
@@ -215,7 +218,9 @@ slice_heap::~slice_heap() = default;
 
 std::span<std::byte> slice_heap::extent(std::size_t n, std::size_t align) noexcept try {
     std::scoped_lock const hold{impl_->turn};
-    return impl_->extent(n, align);
+    auto const s = impl_->extent(n, align);
+    if (s.empty()) impl_->refused = up(n, page);
+    return s;
 } catch (std::bad_alloc const&) { return {}; }
 
 void slice_heap::refuse(std::size_t bytes, std::string_view what) {
@@ -248,6 +253,11 @@ void slice_heap::deallocate(std::span<std::byte> s) noexcept try {
     impl_->deallocate(s);
 } catch (std::bad_alloc const&) {
     // the run is lost to this heap, nothing else
+}
+
+std::string slice_heap::why_refused() const {
+    std::scoped_lock const hold{impl_->turn};
+    return impl_->why_not(impl_->refused);
 }
 
 bool slice_heap::contains(void const* p, std::size_t n) const noexcept {

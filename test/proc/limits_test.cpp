@@ -1,16 +1,12 @@
 // Limits of containers and tools, on real processes: memory is a clean error, never a bus error or a kill.
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include <gtest/gtest.h>
 
+#include "../support/cgroup.hpp"
 #include "../support/process.hpp"
 #include "../support/sanitized.hpp"
 
 namespace {
 using namespace mpt::test;
-namespace fs = std::filesystem;
 
 std::string const mptrun = std::getenv("MPT_TEST_MPTRUN") ? std::getenv("MPT_TEST_MPTRUN") : "mptrun";
 std::string const rank = std::getenv("MPT_TEST_RANK") ? std::getenv("MPT_TEST_RANK") : "proc_rank";
@@ -64,46 +60,11 @@ TEST(ulimit, f_of_files_does_not_kill) {
     EXPECT_EQ(e.code, 0) << e.err;
 }
 
-/// A memory cgroup that is removed again.
-class cgroup {
-    fs::path where_;
-    bool good_ = false;
-
-public:
-    cgroup(fs::path const& parent, std::string const& file, std::string const& limit)
-        : where_{parent / ("mpt-test-" + std::to_string(::getpid()))} {
-        std::error_code failed;
-        if (!fs::create_directory(where_, failed)) return;
-        std::ofstream{where_ / file} << limit << std::flush;
-        good_ = text(file).starts_with(limit);
-    }
-    ~cgroup() {
-        for (int i = 0; good_ && i < 500 && ::rmdir(where_.c_str()) != 0; ++i)
-            std::this_thread::sleep_for(std::chrono::milliseconds{10});
-    }
-    cgroup(cgroup const&) = delete;
-    cgroup& operator=(cgroup const&) = delete;
-    explicit operator bool() const { return good_; }
-    std::string text(std::string const& file) const {
-        std::ifstream f{where_ / file};
-        return {std::istreambuf_iterator<char>{f}, {}};
-    }
-    std::string enter() const { return "sh -c 'echo $$ > " + (where_ / "cgroup.procs").string() + " && exec \"$@\"' -- "; }
-};
-
-/// This process's own directory of the v1 hierarchy, so that the parents' limits count too.
-fs::path v1_parent() {
-    std::ifstream f{"/proc/self/cgroup"};
-    for (std::string line; std::getline(f, line);)
-        if (auto const at = line.find(":memory:"); at != line.npos) return "/sys/fs/cgroup/memory" + line.substr(at + 8);
-    return "/sys/fs/cgroup/memory";
-}
-
 // Shadow memory and quarantine alone are more than a rank's share of 64 MB; and valgrind runs no sanitized program.
 #define MPT_TEST_ONLY_UNSANITIZED()                                                                                            \
     if (sanitized) GTEST_SKIP() << "a sanitized program needs other memory than the one that users run"
 
-void in_64_MB(cgroup const& group, std::string_view who, std::string const& kills) {
+void in_64_MB(cgroup const& group, cgroup_kind const& kind) {
     auto const e = run(group.enter() + mptrun + " -n 4 " + rank + " memory 200");
     EXPECT_EQ(e.code, 0) << e.err;
     for (int r = 0; r < 4; ++r) {
@@ -111,32 +72,35 @@ void in_64_MB(cgroup const& group, std::string_view who, std::string const& kill
         EXPECT_TRUE(has(e.out, "rank " + std::to_string(r) + ": mpt: 64.0 GB were asked for, but only")) << e.out;
     }
     EXPECT_TRUE(has(e.out, "limit 64.0 MB")) << e.out;
-    EXPECT_TRUE(has(e.out, who)) << e.out;
-    EXPECT_TRUE(has(group.text(kills), "oom_kill 0")) << group.text(kills);
+    EXPECT_TRUE(has(e.out, kind.who)) << e.out;
+    EXPECT_TRUE(has(group.text(kind.kills), "oom_kill 0")) << group.text(kind.kills);
 }
 
 TEST(cgroup, v1_of_64_MB_gives_an_error_and_no_kill) {
     MPT_TEST_ONLY_UNSANITIZED();
-    cgroup const group{v1_parent(), "memory.limit_in_bytes", "67108864"};
+    auto const kind = cgroup_v1();
+    auto const group = kind.of(mb_64);
     if (!group) GTEST_SKIP() << "no memory cgroup v1 that can be written";
-    in_64_MB(group, "cgroup v1 memory", "memory.oom_control");
+    in_64_MB(group, kind);
 }
 
 TEST(cgroup, v1_parents_count) {
     MPT_TEST_ONLY_UNSANITIZED();
-    cgroup const outer{v1_parent(), "memory.limit_in_bytes", "67108864"};
+    auto kind = cgroup_v1();
+    auto const outer = kind.of(mb_64);
     if (!outer) GTEST_SKIP() << "no memory cgroup v1 that can be written";
-    cgroup const inner{v1_parent() / ("mpt-test-" + std::to_string(::getpid())), "memory.limit_in_bytes", "1073741824"};
+    kind.parent = outer.where();
+    auto const inner = kind.of("1073741824");
     ASSERT_TRUE(inner);
-    in_64_MB(inner, "cgroup v1 memory", "memory.oom_control");
+    in_64_MB(inner, kind);
 }
 
 TEST(cgroup, v2_of_64_MB_gives_an_error_and_no_kill) {
     MPT_TEST_ONLY_UNSANITIZED();
-    fs::path const root = fs::exists("/sys/fs/cgroup/unified") ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup";
-    cgroup const group{root, "memory.max", "67108864"};
+    auto const kind = cgroup_v2();
+    auto const group = kind.of(mb_64);
     if (!group) GTEST_SKIP() << "no memory cgroup v2 that can be written";
-    in_64_MB(group, "cgroup v2 memory", "memory.events");
+    in_64_MB(group, kind);
 }
 
 TEST(valgrind, has_room_for_the_arena) {

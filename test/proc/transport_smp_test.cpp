@@ -8,19 +8,18 @@
 #include <numeric>
 #include <vector>
 
+#include "../support/refuse_cma.hpp"
 #include "support/smp_pair.hpp"
 #include <mpt/world/native.hpp>
 
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
 using namespace mpt;
+using test::refuse_cma;
 using end_type = transport::smp<>::endpoint<world::native>;
 
 /// One rank of the job, as the body of a test sees it.
@@ -90,21 +89,6 @@ testing::AssertionResult run(int n, std::function<int(seat&)> const& body, smp::
         good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
     return good ? testing::AssertionSuccess() : testing::AssertionFailure() << "a rank failed, see above";
-}
-
-/// From here on the kernel refuses this process CMA, as a container's profile does. For good.
-bool refuse_cma(int with) {
-    auto const statement = [](unsigned code, unsigned k) { return sock_filter{static_cast<unsigned short>(code), 0, 0, k}; };
-    auto const jump = [](unsigned k) { return sock_filter{BPF_JMP | BPF_JEQ | BPF_K, 0, 1, k}; };
-    auto const answer = statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(with));
-    std::array filter{statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                      jump(SYS_process_vm_readv),
-                      answer,
-                      jump(SYS_process_vm_writev),
-                      answer,
-                      statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    sock_fprog const program{filter.size(), filter.data()};
-    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
 /// Whether processes of one parent may read each other here at all.

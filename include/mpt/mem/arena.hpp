@@ -127,6 +127,9 @@ public:
     std::span<std::byte> allocate(std::size_t n);
     void deallocate(std::span<std::byte> s) noexcept;
 
+    /// For who was refused an extent: what was asked for, what is free, and the limit. A sentence without its full stop.
+    std::string why_refused() const;
+
     bool contains(void const* p, std::size_t n) const noexcept;
     reference refer(void const* p) const noexcept; // p must lie in the slice
     std::span<std::byte> whole() const noexcept;

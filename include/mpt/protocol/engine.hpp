@@ -68,13 +68,15 @@ public:
         : limits_{limits}, job_{context.job}, wires_{context}, matching_{memory}, requests_{memory, most_requests},
           arrivals_{memory}, controls_{memory}, peers_{context.job.size()}, world_{context.world} {
         find_bell();
+        take_first_memory();
     }
     engine(engine const&) = delete;
     engine& operator=(engine const&) = delete;
 
     // --- requests -------------------------------------------------------------------------------------------------------
-    /// A fresh request; nullptr: no memory.
+    /// A fresh request; nullptr: no memory, or full().
     request* make() noexcept { return requests_.create(); }
+    bool full() const noexcept { return requests_.alive() == most_requests; }
     /// The request is complete, or was never started.
     void drop(request& r) noexcept {
         MPT_ASSERT(cheap, r.at == phase::idle);
@@ -157,6 +159,16 @@ private:
         !transport_belled<E> && !wires_type::template facts_of<E>().cross_process;
     template <class E> static constexpr std::size_t max_frame = wires_type::template facts_of<E>().max_frame;
 
+    /// The first chunk of everything, at start: a program that then takes all there is can go on with what fits those.
+    void take_first_memory() noexcept {
+        if (auto* r = requests_.create()) requests_.destroy(r);
+        if (auto* c = controls_.create()) controls_.destroy(c);
+        auto* a = arrivals_.create();
+        if (!a) return;
+        envelope const nobody{context_id{}, rank{0}, tag{0}};
+        if (matching_.store(*a, nobody) == status::ok) static_cast<void>(matching_.take(nobody));
+        arrivals_.destroy(a);
+    }
     static arrival* entry_of(arrival_hook* h) noexcept { return static_cast<arrival*>(h); }
 
     peer_state& at(rank r) noexcept {
@@ -198,6 +210,7 @@ private:
     template <class E> pushed push_rts(E& wire, request& r) noexcept;
     bool advance_push(request& r) noexcept;
     template <class E> bool push_chunk(E& wire, request& r) noexcept;
+    template <class E> bool push_frame(E& wire, request& r) noexcept;
     bool advance_offer(request& r) noexcept;
     void withdraw_offer(request& r) noexcept;
     void on_cts(frame const& f) noexcept;
@@ -241,8 +254,9 @@ private:
     std::vector<peer_state*> flushing_;   // the same, while they are walked
     std::vector<peer_state*> throttling_; // peers that we asked to announce
     std::uint32_t sends_ = 0;
-    std::uint32_t active_ = 0; // requests on an active list: sleeping would stop them
-    std::uint32_t asleep_ = 0; // threads of this rank that sleep on this lane, or are about to
+    std::uint32_t loanless_ = 0; // chunks in a row that found no loan
+    std::uint32_t active_ = 0;   // requests on an active list: sleeping would stop them
+    std::uint32_t asleep_ = 0;   // threads of this rank that sleep on this lane, or are about to
     std::uint64_t unexpected_ = 0, unexpected_high_ = 0;
     std::uint64_t outstanding_ = 0;         // sends that the wire has, and that wait for a peer: ack, fin, cts, last chunk
     wait::doorbell<World>* bell_ = nullptr; // what a thread of ours sleeps on; never changes

@@ -17,7 +17,8 @@
 ///        offered       --- taken back: retract ---> kept: forgotten, retracted ---> done: cancelled
 ///                                              any other state: matched, goes on as if nothing had been asked
 ///
-///   Wire      RTS 48, CTS 24, CHUNK 16 + data (in the frame) or CHUNK_LOAN 32 (in a loan: the pipelined double copy).
+///   Wire      RTS 48, CTS 24, CHUNK 16 + data (in the frame) or CHUNK_LOAN 32 (in a loan: the pipelined double copy). Where
+///             loans stay away for long, chunks go in frames: what holds the loans may wait for this message.
 ///   Order     chunks of one message carry their offset and are counted: they need no order among themselves.
 ///   Memory    at most MPT_LOANS loans, or one frame, per lane in flight: the pipeline's depth bounds it. The sender's buffer
 ///             is free when the last chunk is in the wire.

@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -48,8 +49,8 @@ public:
 
     lane(lane_context<world_type> const& context, protocol::engine_limits const& limits, wait_facts const& facts,
          memory_source memory)
-        : world_{context.world}, job_{context.job}, facts_{facts}, lock_{context.world, context.job.fences()},
-          engine_{context, limits, memory} {}
+        : world_{context.world}, job_{context.job}, heap_{context.heap}, facts_{facts},
+          lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {}
 
     /// Runs f(engine) under the lane's lock.
     template <class F> decltype(auto) enter(F&& f) {
@@ -134,6 +135,14 @@ public:
 
     rank me() const noexcept { return job_.me(); }
     bool has_failed(rank peer) const noexcept { return job_.failed(peer); }
+    /// The engine has no room for a request: says why.
+    [[noreturn]] void no_request() const {
+        if (engine_.full())
+            throw error{errc::no_memory, "mpt: " + std::to_string(engine_type::most_requests) +
+                                             " requests are pending, and a lane holds no more"};
+        throw error{errc::no_memory, "mpt: no memory for another request: " + heap_.why_refused()};
+    }
+
     world_type const& world() const noexcept { return world_; }
     wait_facts const& facts() const noexcept { return facts_; }
 
@@ -202,6 +211,7 @@ private:
 
     [[no_unique_address]] world_type world_;
     boot::job& job_;
+    mem::slice_heap& heap_;
     wait_facts facts_;
     [[no_unique_address]] lock_type lock_;
     engine_type engine_;

@@ -99,6 +99,8 @@ public:
             auto* r = fresh(e);
             r->into = into, r->wanted = {context_, from, label}, r->provide = provide, r->user = user;
             e.receive(*r);
+            if (r->complete && !r->matched && r->result.how == status::no_memory) [[unlikely]]
+                e.drop(*r), lane_->no_request(); // the tables had no room for it
             return r;
         });
     }
@@ -200,9 +202,10 @@ private:
                                            std::to_string(peer.value) + ": no transport of its stack does (" + e.why_not(peer) +
                                            "). All ranks count as in the whole job."};
     }
-    static protocol::request* fresh(engine_type& e) {
+    protocol::request* fresh(engine_type& e) const {
         auto* r = e.make();
-        if (!r) throw error{errc::no_memory, "mpt: no memory for another request"};
+        if (!r) [[unlikely]]
+            lane_->no_request();
         return r;
     }
 

@@ -248,26 +248,38 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
 
 template <class World, class Route, protocol_set Use> template <class E>
 bool engine<World, Route, Use>::push_chunk(E& wire, request& r) noexcept {
-    auto const left = r.total - r.moved;
     if constexpr (lends<E>) {
-        auto const n = std::min<std::uint64_t>({left, limits_.chunk, wire.max_loan()});
-        auto loan = wire.lend(r.peer, n);
-        if (!loan) return false;
-        auto cell = wire.reserve(r.peer, sizeof(wire::chunk_loan));
-        if (!cell) return wire.revoke(std::move(loan)), false;
-        r.from.read(r.moved, loan.memory());
-        wire::write(cell.payload(), wire::chunk_loan{r.other.index, r.other.generation, r.moved, loan.ref(), n});
-        wire.commit(std::move(cell), static_cast<std::uint16_t>(op::chunk_loan));
-        r.moved += n;
-    } else {
-        auto const n = std::min<std::uint64_t>(left, max_frame<E> - sizeof(wire::chunk));
-        auto cell = wire.reserve(r.peer, sizeof(wire::chunk) + n);
-        if (!cell) return false;
-        wire::write(cell.payload(), wire::chunk{r.other.index, r.other.generation, r.moved});
-        r.from.read(r.moved, cell.payload().subspan(sizeof(wire::chunk)));
-        wire.commit(std::move(cell), static_cast<std::uint16_t>(op::chunk));
-        r.moved += n;
-    }
+        auto const n = std::min<std::uint64_t>({r.total - r.moved, limits_.chunk, wire.max_loan()});
+        if (auto loan = wire.lend(r.peer, n)) {
+            auto cell = wire.reserve(r.peer, sizeof(wire::chunk_loan));
+            if (!cell) return wire.revoke(std::move(loan)), false;
+            r.from.read(r.moved, loan.memory());
+            wire::write(cell.payload(), wire::chunk_loan{r.other.index, r.other.generation, r.moved, loan.ref(), n});
+            wire.commit(std::move(cell), static_cast<std::uint16_t>(op::chunk_loan));
+            r.moved += n;
+            loanless_ = 0;
+            return true;
+        }
+        // Loans of chunks come back soon. Those of messages that nobody receives yet may wait for this very one, and where
+        // memory is short there are none at all: frames need nothing.
+        constexpr std::uint32_t patience = 1024;
+        if (loanless_ < patience) return ++loanless_, false;
+        bool moved = false;
+        while (r.moved < r.total && push_frame(wire, r)) moved = true;
+        return moved;
+    } else return push_frame(wire, r);
+}
+
+/// A chunk that is a frame's payload.
+template <class World, class Route, protocol_set Use> template <class E>
+bool engine<World, Route, Use>::push_frame(E& wire, request& r) noexcept {
+    auto const n = std::min<std::uint64_t>(r.total - r.moved, max_frame<E> - sizeof(wire::chunk));
+    auto cell = wire.reserve(r.peer, sizeof(wire::chunk) + n);
+    if (!cell) return false;
+    wire::write(cell.payload(), wire::chunk{r.other.index, r.other.generation, r.moved});
+    r.from.read(r.moved, cell.payload().subspan(sizeof(wire::chunk)));
+    wire.commit(std::move(cell), static_cast<std::uint16_t>(op::chunk));
+    r.moved += n;
     return true;
 }
 

@@ -1,0 +1,183 @@
+// The facade on real processes: over both wires, where system calls are refused and memory is short, under tools, on few CPUs.
+#include <random>
+
+#include <gtest/gtest.h>
+#include <mpt/core/probe.hpp>
+
+#include "../support/cgroup.hpp"
+#include "../support/process.hpp"
+#include "../support/sanitized.hpp"
+
+namespace {
+using namespace mpt::test;
+
+std::string path_of(char const* variable, char const* otherwise) {
+    auto const* const found = std::getenv(variable);
+    return found ? found : otherwise;
+}
+std::string const mptrun = path_of("MPT_TEST_MPTRUN", "mptrun") + " -n ";
+std::string const rank = path_of("MPT_TEST_RANK_FACADE", "rank_facade");
+std::string const refuse_cma =
+    path_of("MPT_TEST_REFUSE_SYSCALL", "refuse_syscall") + " EPERM process_vm_readv process_vm_writev -- ";
+std::string const refuse_memfd = path_of("MPT_TEST_REFUSE_SYSCALL", "refuse_syscall") + " EPERM memfd_create -- ";
+std::string const small_shm = "unshare -m sh -c 'mount -t tmpfs -o size=4m tmpfs /dev/shm && exec \"$@\"' -- ";
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+bool permitted(std::string const& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
+
+/// Another seed each time. A failure prints the whole command.
+std::string any_seed() { return std::to_string(std::random_device{}()); }
+
+#define MPT_TEST_ONLY_UNSANITIZED()                                                                                            \
+    if (sanitized) GTEST_SKIP() << "a sanitized program needs other memory than the one that users run"
+#define MPT_TEST_NEEDS_CMA()                                                                                                   \
+    if (!mpt::probe(mpt::feature::read_peer).available())                                                                      \
+    GTEST_SKIP() << "the kernel refuses process_vm_readv between processes"
+
+/// Over shared memory and over streams: the wire is the parameter.
+struct facade : testing::TestWithParam<char const*> {
+    std::string job(int n, std::string const& mode, std::string const& wrapper = {}, std::string const& program = rank) const {
+        return mptrun + std::to_string(n) + ' ' + wrapper + program + ' ' + GetParam() + ' ' + mode;
+    }
+    /// The command ends well, and rank 0 says that all of it was done.
+    static ended works(std::string const& command) {
+        auto e = run(command);
+        EXPECT_EQ(e.code, 0) << command << '\n' << e.out << e.err;
+        EXPECT_TRUE(has(e.out, " ranks: ")) << command << '\n' << e.out;
+        EXPECT_EQ(e.err, "") << command;
+        return e;
+    }
+    /// What a user does, with little, then much in a message.
+    void all_work(std::string const& before) const {
+        works(before + job(4, "ring 100"));
+        works(before + job(4, "megabyte 3"));
+        works(before + job(3, "mixed 12 " + any_seed()));
+    }
+    /// Every rank was told that there is no more memory, by whom, and with which limit; and all went on.
+    void is_told(std::string const& before, int n, std::string const& limit) const {
+        auto const e = works(before + job(n, "greedy 200"));
+        for (int r = 0; r < n; ++r) {
+            auto const who = "rank " + std::to_string(r) + ": ";
+            EXPECT_TRUE(has(e.out, who + "mpt: 64.0 GB were asked for, but only ")) << e.out;
+            EXPECT_TRUE(has(e.out, who + "held: mpt: 4096 bytes were asked for, but ")) << e.out;
+        }
+        EXPECT_FALSE(has(e.out, "posted: all")) << e.out;
+        EXPECT_TRUE(has(e.out, "posted: mpt: no memory for another request: ")) << e.out;
+        EXPECT_TRUE(has(e.out, limit)) << e.out;
+    }
+    void works_in(cgroup const& group, cgroup_kind const& kind) const {
+        all_work(group.enter());
+        is_told(group.enter(), 4, "are free (limit 64.0 MB, " + kind.who + ")");
+        EXPECT_TRUE(has(group.text(kind.kills), "oom_kill 0")) << group.text(kind.kills);
+    }
+};
+INSTANTIATE_TEST_SUITE_P(wires, facade, testing::Values("smp", "stream"), [](auto const& wire) { return wire.param; });
+
+TEST_P(facade, works) {
+    all_work("");
+    works(job(1, "ring 100"));
+    works(job(1, "mixed 12 " + any_seed()));
+    works(job(2, "mixed 12 " + any_seed()));
+}
+
+TEST_P(facade, gives_memory_until_it_is_taken) {
+    auto const e = works(job(4, "greedy 8"));
+    EXPECT_TRUE(has(e.out, "rank 3: mpt: 64.0 GB were asked for, but only ")) << e.out;
+    EXPECT_TRUE(has(e.out, "rank 3: held: all; posted: all")) << e.out;
+}
+
+TEST(facade_streams, go_over_tcp_too) {
+    auto const seed = any_seed();
+    auto const e = run("env MPT_STREAM=tcp " + mptrun + "3 " + rank + " stream mixed 12 " + seed);
+    EXPECT_EQ(e.code, 0) << seed << e.err;
+}
+
+// --- system calls that are refused -----------------------------------------------------------------------------------------
+
+TEST_P(facade, works_where_cma_is_refused_to_all) {
+    if (!permitted(refuse_cma + "true")) GTEST_SKIP() << "no seccomp filter can be set here";
+    all_work(refuse_cma);
+}
+
+TEST_P(facade, works_where_cma_is_refused_to_one_rank) {
+    if (!permitted(refuse_cma + "true")) GTEST_SKIP() << "no seccomp filter can be set here";
+    for (auto const* const r : {"0", "1"}) { // MPT_BOOT begins with a version and the rank
+        auto const wrapper =
+            std::string{"sh -c 'case $MPT_BOOT in *:"} + r + ":3:*) exec " + refuse_cma + "\"$@\";; esac; exec \"$@\"' -- ";
+        works(job(3, "mixed 12 " + any_seed(), wrapper));
+    }
+}
+
+TEST_P(facade, goes_on_where_cma_is_refused_in_the_middle_of_a_run) {
+    MPT_TEST_NEEDS_CMA();
+    if (!permitted(refuse_cma + "true")) GTEST_SKIP() << "no seccomp filter can be set here";
+    for (auto const* const who : {"all", "0", "1"}) works(job(3, "refuse-half 10 " + any_seed() + ' ' + who));
+}
+
+// --- memory that is short --------------------------------------------------------------------------------------------------
+
+TEST_P(facade, does_not_mind_a_dev_shm_of_4_MB) {
+    if (!permitted(small_shm + "true")) GTEST_SKIP() << "unshare -m is not permitted here";
+    all_work(small_shm);
+}
+
+TEST_P(facade, works_in_a_dev_shm_of_4_MB_where_there_is_no_memfd) {
+    if (!permitted(small_shm + refuse_memfd + "true")) GTEST_SKIP() << "unshare -m or seccomp is not permitted here";
+    all_work(small_shm + refuse_memfd);
+    is_told(small_shm + refuse_memfd, 2, "are free (limit 4096.0 KB, file system)");
+}
+
+TEST_P(facade, respects_ulimit_v) {
+    MPT_TEST_ONLY_UNSANITIZED();
+    for (auto const* const kilobytes : {"8000000", "400000", "120000"})
+        all_work(std::string{"sh -c 'ulimit -v "} + kilobytes + "; exec \"$@\"' -- ");
+    is_told("sh -c 'ulimit -v 400000; exec \"$@\"' -- ", 4, "of this rank's slice is 0 bytes (slice ");
+}
+
+TEST_P(facade, works_in_a_cgroup_v1_of_64_MB) {
+    MPT_TEST_ONLY_UNSANITIZED();
+    auto const kind = cgroup_v1();
+    auto const group = kind.of(mb_64);
+    if (!group) GTEST_SKIP() << "no memory cgroup v1 that can be written";
+    works_in(group, kind);
+}
+
+TEST_P(facade, works_in_a_cgroup_v2_of_64_MB) {
+    MPT_TEST_ONLY_UNSANITIZED();
+    auto const kind = cgroup_v2();
+    auto const group = kind.of(mb_64);
+    if (!group) GTEST_SKIP() << "no memory cgroup v2 that can be written";
+    works_in(group, kind);
+}
+
+// --- tools -----------------------------------------------------------------------------------------------------------------
+
+TEST_P(facade, works_under_valgrind) {
+    MPT_TEST_ONLY_UNSANITIZED();
+    if (!permitted("valgrind --version")) GTEST_SKIP() << "no valgrind";
+    works(job(2, "ring 10", "valgrind -q --error-exitcode=99 "));
+}
+
+TEST_P(facade, works_under_thread_sanitizer) {
+    auto const* const sanitized_rank = std::getenv("MPT_TEST_RANK_FACADE_TSAN");
+    if (!sanitized_rank) GTEST_SKIP() << "this build is itself sanitized";
+    for (auto const* const mode : {"ring 100", "megabyte 1", "mixed 1 1"}) works(job(3, mode, {}, sanitized_rank));
+}
+
+// --- CPUs, and what a rank does while it waits -----------------------------------------------------------------------------
+
+TEST_P(facade, works_however_a_rank_waits) {
+    for (auto const* const wait : {"auto", "spin", "yield", "sleep"})
+        for (auto const* const mode : {"ring 100", "mixed 3 1"})
+            works(std::string{"env MPT_WAIT="} + wait + ' ' +
+                  job(2, mode)); // more that spin than there are CPUs take turns of 4 ms
+}
+
+TEST_P(facade, works_with_8_ranks_on_1_cpu) {
+    if (!permitted("taskset -c 0 true")) GTEST_SKIP() << "CPU 0 is not ours, or there is no taskset";
+    works("taskset -c 0 " + job(8, "ring 50"));
+    works("taskset -c 0 " + job(8, "megabyte 1"));
+    works("taskset -c 0 " + job(8, "mixed 3 " + any_seed()));
+}
+
+} // namespace

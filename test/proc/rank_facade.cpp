@@ -1,0 +1,273 @@
+// rank_facade WIRE MODE [arguments]: what a rank does in the tests of the facade. WIRE is smp or stream.
+//   ring LAPS                  a token goes round; all add up
+//   megabyte ROUNDS            1 MB to the right neighbour, then from everybody to rank 0
+//   mixed ROUNDS SEED          messages of 0 to 4 MB, about every limit of the protocols, sent and received in every way
+//   refuse-half ROUNDS SEED WHO  the same; in the middle of it the kernel begins to refuse CMA to rank WHO, or to all
+//   greedy MOST                takes up to MOST MB until it is told that there is no more, then goes on
+// Exit codes: 6, a sentence of mpt's; 7, something was not as it must be.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "../support/refuse_cma.hpp"
+#include <mpt/mpt.hpp>
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace {
+using namespace mpt;
+using data = std::vector<std::byte>;
+constexpr std::size_t megabyte_size = 1 << 20;
+
+void must(bool good, std::string_view what) {
+    if (!good) throw std::runtime_error{std::string{what}};
+}
+
+std::byte byte_at(std::uint64_t seed, std::size_t i) {
+    return static_cast<std::byte>((seed + 1 + i) * 0x9e3779b97f4a7c15u >> 56);
+}
+void fill(std::span<std::byte> s, std::uint64_t seed) {
+    for (std::size_t i = 0; i < s.size(); ++i) s[i] = byte_at(seed, i);
+}
+bool holds(std::span<std::byte const> s, std::uint64_t seed) {
+    for (std::size_t i = 0; i < s.size(); ++i)
+        if (s[i] != byte_at(seed, i)) return false;
+    return true;
+}
+/// What rank `from` says in a round. Spread out, so that no message looks like a part of another.
+std::uint64_t seed_of(std::uint64_t round, int from) {
+    return (round << 16 | static_cast<std::uint64_t>(from)) * 0xbf58476d1ce4e5b9u;
+}
+
+template <class World> void ring(World world, int laps) {
+    int const me = world.rank(), n = world.size();
+    int const left = (me - 1 + n) % n, right = (me + 1) % n;
+    long token = 0;
+    for (int lap = 0; lap < laps; ++lap) {
+        if (me == 0 && n > 1) world.send(token + 1, right);
+        token = n > 1 ? world.template recv<long>(left) + (me != 0) : token + 1;
+        if (me != 0) world.send(token, right);
+    }
+    must(world.allreduce(me) == n * (n - 1) / 2, "the ranks add up to something else");
+    world.broadcast(token, 0);
+    must(token == static_cast<long>(laps) * n, "the token lost count");
+}
+
+/// out and in have 1 MB each.
+template <class World> void megabyte(World world, int rounds, std::span<std::byte> out, std::span<std::byte> in) {
+    int const me = world.rank(), n = world.size();
+    int const left = (me - 1 + n) % n, right = (me + 1) % n;
+    for (int round = 0; round < rounds; ++round) {
+        auto const number = static_cast<std::uint64_t>(round);
+        fill(out, seed_of(number, me));
+        world.sendrecv(out, right, in, left);
+        must(holds(in, seed_of(number, left)), "1 MB of the neighbour's is not what it sent");
+        world.barrier();
+        if (me != 0) world.send(out, 0);
+        for (int i = 1; me == 0 && i < n; ++i) {
+            auto const m = world.recv(in);
+            must(m.bytes == in.size() && holds(in, seed_of(number, m.source)), "1 MB to rank 0 is not what was sent");
+        }
+        world.barrier();
+    }
+}
+
+// --- mixed -----------------------------------------------------------------------------------------------------------------
+
+enum class way { posted, sync_posted, blocking, sync_blocking, probed, taken };
+struct letter {
+    std::size_t size;
+    way how;
+};
+
+/// Every limit of a protocol, its neighbours, and what lies between.
+std::size_t draw_size(std::mt19937_64& random) {
+    constexpr std::size_t limits[]{0, 40, 1024, 8192, 16384, 32768, 65536, 4 * megabyte_size};
+    auto const limit = limits[random() % std::size(limits)];
+    switch (random() % 4) {
+    case 0: return limit;
+    case 1: return std::min(limit + 1, 4 * megabyte_size);
+    case 2: return limit - std::min<std::size_t>(limit, 1);
+    default: return random() % (std::size_t{2} << random() % 20);
+    }
+}
+std::vector<letter> draw(std::mt19937_64& random) {
+    std::vector<letter> letters(1 + random() % 6);
+    for (auto& l : letters) l = {draw_size(random), static_cast<way>(random() % 6)};
+    return letters;
+}
+bool is_posted(letter const& l) { return l.how != way::probed && l.how != way::taken; }
+
+/// Letters that are posted have one tag and those that are probed for another, so that their order counts.
+mpt::tag tag_of(letter const& l) { return is_posted(l) ? 1 : 2; }
+
+/// Everybody sends the same kinds of letters `shift` ranks on. `meanwhile` is called while they are under way.
+template <class World, class F>
+void exchange(World world, std::vector<letter> const& letters, std::uint64_t round, int shift, F&& meanwhile) {
+    int const me = world.rank(), n = world.size(), to = (me + shift) % n, from = (me - shift + n) % n;
+    std::vector<data> out(letters.size()), in(letters.size());
+    std::vector<typename World::request> pending;
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+        out[i].resize(letters[i].size);
+        fill(out[i], seed_of(round * 8 + i, me));
+        if (!is_posted(letters[i])) continue;
+        in[i].resize(letters[i].size);
+        pending.push_back(world.irecv(in[i], from, tag_of(letters[i])));
+    }
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+        auto const t = tag_of(letters[i]);
+        switch (letters[i].how) {
+        case way::blocking: world.send(out[i], to, t); break;
+        case way::sync_blocking: world.ssend(out[i], to, t); break;
+        case way::sync_posted: pending.push_back(world.issend(out[i], to, t)); break;
+        case way::posted:
+        case way::probed:
+        case way::taken: pending.push_back(world.isend(out[i], to, t)); break;
+        }
+    }
+    meanwhile();
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+        auto const& l = letters[i];
+        if (l.how == way::probed) {
+            must(world.probe(from, tag_of(l)).bytes == l.size, "probe told another size");
+            in[i] = world.template recv<data>(from, tag_of(l));
+        } else if (l.how == way::taken) in[i] = world.mprobe(from, tag_of(l)).template recv<data>();
+    }
+    wait_all(pending);
+    for (std::size_t i = 0; i < letters.size(); ++i)
+        must(in[i].size() == letters[i].size && holds(in[i], seed_of(round * 8 + i, from)),
+             "round " + std::to_string(round) + ", " + std::to_string(letters[i].size) + " bytes: not what was sent");
+}
+
+template <class World, class F> void mixed(World world, std::uint64_t rounds, std::uint64_t seed, F&& half_way) {
+    std::mt19937_64 random{seed}; // all ranks draw the same
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        auto const letters = draw(random);
+        auto const shift = static_cast<int>(random() % static_cast<std::uint64_t>(world.size()));
+        exchange(world, letters, round, shift, [&] {
+            if (round == rounds / 2) half_way();
+        });
+        data out(letters[0].size), in(letters[0].size);
+        int const n = world.size(), to = (world.rank() + 1) % n, from = (world.rank() - 1 + n) % n;
+        fill(out, seed_of(round, world.rank()));
+        world.sendrecv(out, to, in, from);
+        must(holds(in, seed_of(round, from)), "sendrecv brought something else");
+        world.barrier();
+        must(world.allreduce(std::uint64_t{1} << world.rank().value) == (std::uint64_t{1} << n) - 1, "allreduce lost a rank");
+    }
+}
+
+void refuse() {
+    must(test::refuse_cma(EPERM), "no filter can be set");
+    char from = 1, into = 0;
+    iovec const local{&into, 1}, remote{&from, 1};
+    must(::process_vm_readv(::getpid(), &local, 1, &remote, 1, 0) == -1 && errno == EPERM, "the filter does not refuse");
+}
+
+// --- greedy ----------------------------------------------------------------------------------------------------------------
+
+/// What an error says of memory that there is not: always with numbers.
+std::string sentence(error const& e) {
+    std::string const what = e.what();
+    must(e.code() == errc::no_memory, "not an error of memory: " + what);
+    must(what.find_first_of("0123456789") != what.npos, "no numbers: " + what);
+    return what;
+}
+
+/// Takes and touches memory until there is no more, or `most` bytes. What was said at last; nothing: all was there.
+template <class Environment> std::string take(Environment& env, std::size_t most, std::vector<std::span<std::byte>>& held) {
+    std::string said;
+    for (std::size_t const piece : {megabyte_size, std::size_t{64} << 10, std::size_t{4} << 10}) try {
+            for (said.clear(); most >= piece; most -= piece) {
+                held.push_back(env.template allocate<std::byte>(piece));
+                fill(held.back(), 1);
+            }
+        } catch (error const& e) { said = sentence(e); }
+    return said;
+}
+
+/// Requests are the library's memory: posts receives until there is no more, and withdraws them all. What was said at last.
+template <class World> std::string post(World world, std::vector<typename World::request>& posted) {
+    int nowhere = 0;
+    std::string said;
+    try {
+        while (posted.size() < posted.capacity())
+            posted.push_back(world.irecv(nowhere, any_source, 100 + static_cast<int>(posted.size())));
+    } catch (error const& e) { said = sentence(e); }
+    for (auto& r : posted) r.cancel();
+    for (auto& r : posted) must(r.wait().cancelled, "a receive that nobody sent to is not cancelled");
+    posted.clear();
+    return said;
+}
+
+template <class Environment> void greedy(Environment& env, std::size_t most) {
+    auto const world = env.world();
+    int const me = world.rank(), n = world.size();
+    data out(megabyte_size), in(megabyte_size);
+    std::vector<std::span<std::byte>> held;
+    std::vector<typename Environment::view::request> posted;
+    posted.reserve(20'000), held.reserve(10'000);
+    megabyte(world, 1, out, in);
+
+    try {
+        static_cast<void>(env.template allocate<std::byte>(std::size_t{1} << 36));
+        must(false, "64 GB were there");
+    } catch (error const& e) { std::printf("rank %d: %s\n", me, sentence(e).c_str()); }
+    for (int turn = 0; turn < n; ++turn) {
+        if (turn == me) {
+            auto const user = take(env, most, held), library = post(world, posted);
+            std::printf("rank %d: held: %s; posted: %s\n", me, user.empty() ? "all" : user.c_str(),
+                        library.empty() ? "all" : library.c_str());
+        }
+        world.barrier();
+    }
+
+    ring(world, 10);
+    megabyte(world, 2, out, in); // and nothing of it was given back yet
+    world.sendrecv(std::span{out}.first(4000), (me + 1) % n, std::span{in}.first(4000), (me - 1 + n) % n);
+    for (auto const s : held) must(holds(s, 1), "memory that was handed out changed");
+    for (auto const s : held) env.deallocate(s);
+    world.barrier();
+    fill(env.template allocate<std::byte>(megabyte_size), 2);
+    world.barrier();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------------
+
+template <class Stack> int run(std::string_view mode, std::vector<std::string> const& arguments) {
+    auto const number = [&](std::size_t i) { return std::strtoull(arguments.at(i).c_str(), nullptr, 10); };
+    environment<Stack> env;
+    auto const world = env.world();
+    if (mode == "ring") ring(world, static_cast<int>(number(0)));
+    else if (mode == "megabyte") {
+        data out(megabyte_size), in(megabyte_size);
+        megabyte(world, static_cast<int>(number(0)), out, in);
+    } else if (mode == "mixed") mixed(world, number(0), number(1), [] {});
+    else if (mode == "refuse-half")
+        mixed(world, number(0), number(1), [&] {
+            if (arguments.at(2) == "all" || arguments.at(2) == std::to_string(env.rank().value)) refuse();
+        });
+    else if (mode == "greedy") greedy(env, number(0) * megabyte_size);
+    else throw std::runtime_error{"no such mode"};
+    if (world.rank() == 0) std::printf("%d ranks: %s over %s\n", world.size(), mode.data(), Stack::describe().c_str());
+    return 0;
+}
+} // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 4) return std::fprintf(stderr, "usage: rank_facade smp|stream MODE arguments...\n"), 2;
+    std::vector<std::string> const arguments(argv + 3, argv + argc);
+    try {
+        return argv[1] == std::string_view{"stream"} ? run<stream_stack>(argv[2], arguments)
+                                                     : run<standard_stack>(argv[2], arguments);
+    } catch (error const& e) { return std::fprintf(stderr, "%s\n", e.what()), 6; } catch (std::exception const& e) {
+        return std::fprintf(stderr, "rank_facade: %s\n", e.what()), 7;
+    }
+}

@@ -218,11 +218,12 @@ template <class Pair> void rows_of(Pair& us, pair_limits& limits, buffers const&
 template <class Pair> void small_rows(Pair& us, pair_limits& limits, settings const& s, report& out) {
     crew& c = us.who();
     char const* const group = "8 bytes through mpt as a value, half round trip";
-    auto [ours, two, one] = interleave(
+    auto [ours, two, one, own] = interleave(
         c, s.rounds(), us.whole([&] { return us.ping_pong_value(); }), [&] { return two_lines(c); },
-        [&] { return one_line(c); });
+        [&] { return one_line(c); }, [&] { return one_line<by_taking_over>(c); });
     out.add({group, "beside two lines", 8, "ns", ours, "two lines", two});
     out.add({group, "beside one line", 8, "ns", ours, "one line", one});
+    out.add({group, "beside one line taken over", 8, "ns", ours, "one line taken over", own});
     auto [requests, calls, slots] = interleave(c, s.rounds(), us.whole([&] { return us.rate_of_requests(); }),
                                                us.whole([&] { return us.rate_of_calls(); }), [&] { return limits.slots(c); });
     out.add({rate, "isend and irecv", 8, "M/s", requests, "slots", slots});

@@ -17,11 +17,14 @@ char const* const kernel_bytes = "8 bytes through the kernel, one way";
 void crossing_rows(crew& c, settings const& s, slot_ring& ring, report& out) {
     auto const two = [&] { return two_lines(c); };
     auto const one = [&] { return one_line(c); };
-    auto [two_here, one_here, two_there, one_there] = interleave(c, s.rounds(), two, one, wherever(c, two), wherever(c, one));
+    auto const own = [&] { return one_line<by_taking_over>(c); };
+    auto [two_here, one_here, own_here, two_there, one_there] =
+        interleave(c, s.rounds(), two, one, own, wherever(c, two), wherever(c, one));
     slot_rate rate{ring};
     auto slots = measure(c, s.rounds(), [&] { return rate(c); });
     out.add({crossing, "two lines (any ring; the calibration)", 8, "ns", two_here});
     out.add({crossing, "one line (a turn line)", 8, "ns", one_here, "two lines", two_here});
+    out.add({crossing, "one line, taken over at every look", 8, "ns", own_here, "two lines", two_here});
     out.add({crossing, "two lines, on 16 pages in turn", 8, "ns", two_there, "best page", two_here});
     out.add({crossing, "one line, on 16 pages in turn", 8, "ns", one_there, "best page", one_here});
     out.add({crossing, "ring of 64-byte slots, rate", 8, "M/s", slots});

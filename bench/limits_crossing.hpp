@@ -10,19 +10,32 @@
 
 namespace bench {
 
-/// From side 0's store of its turn to its sight of side 1's answer in the same line, halved: ns. The line arrives writable at
-/// whoever answers, so that one message costs one transfer (the turn line).
-inline double one_line(crew& c, int rounds = 200) noexcept {
+/// How a side waits for its turn in one_line().
+struct by_load {
+    bool operator()(word& turn, std::uint64_t mine) const noexcept {
+        return turn.load(std::memory_order_acquire) == mine; // sync(bench.one-line): acquire
+    }
+};
+struct by_taking_over { // a read-modify-write that changes nothing: the line comes as one's own
+    bool operator()(word& turn, std::uint64_t mine) const noexcept {
+        return turn.compare_exchange_strong(mine, mine, std::memory_order_acquire); // sync(bench.one-line): acquire
+    }
+};
+
+/// From side 0's store of its turn to its sight of side 1's answer in the same line, halved: ns. One message costs one transfer (the
+/// turn line) where the line comes writable to whoever answers: by the processor's guess, or by taking it over.
+template <class Look = by_load> double one_line(crew& c, int rounds = 200) noexcept {
+    Look const is_turn;
     word& turn = c.line(2);
     auto const base = turn.load(std::memory_order_relaxed); // order: every call leaves it at the same number for both
     auto const mine = static_cast<std::uint64_t>(c.side()) + 1;
     c.meet();
     double const begin = now_ns();
     for (std::uint64_t i = 0, last = 2 * static_cast<std::uint64_t>(rounds); i < last; i += 2) {
-        while (turn.load(std::memory_order_acquire) != base + i + mine - 1) {} // sync(bench.one-line): acquire
-        turn.store(base + i + mine, std::memory_order_release);                // sync(bench.one-line): release
+        while (!is_turn(turn, base + i + mine - 1)) {}
+        turn.store(base + i + mine, std::memory_order_release); // sync(bench.one-line): release
         if (mine == 1)
-            while (turn.load(std::memory_order_acquire) != base + i + 2) {} // sync(bench.one-line): acquire
+            while (!is_turn(turn, base + i + 2)) {}
     }
     return (now_ns() - begin) / rounds / 2;
 }

@@ -36,6 +36,17 @@ TEST(smp_line, holds_the_published_frame_and_no_other) {
     EXPECT_EQ(l->op, 3);
 }
 
+TEST(smp_line, taking_it_over_changes_nothing) {
+    auto const l = std::make_unique<smp::line<>>();
+    auto const n = smp::first_number(direction::from_lower, 41);
+    EXPECT_FALSE(l->takes_over(n));
+    l->publish(7, 3, n);
+    EXPECT_FALSE(l->takes_over(n + smp::number_step));
+    EXPECT_TRUE(l->takes_over(n));
+    EXPECT_TRUE(l->holds(n));
+    EXPECT_EQ(l->size, 7);
+}
+
 TEST(smp_line, numbers_of_the_two_directions_never_meet) {
     for (std::uint64_t a = 0; a < 50; ++a)
         for (std::uint64_t b = 0; b < 50; ++b)

@@ -40,13 +40,20 @@ TEST_F(smp_turn_line, turns_go_back_and_forth) {
         ASSERT_TRUE(writer->mine());
         ASSERT_FALSE(reader->mine());
         writer->claim()->publish(static_cast<std::uint16_t>(i % 50), 1, *number);
-        ASSERT_TRUE(reader->found(*number));
+        ASSERT_FALSE(reader->found(*number + smp::number_step, smp::look::owning));
+        ASSERT_TRUE(reader->found(*number, i % 2 == 0 ? smp::look::owning : smp::look::loading));
         EXPECT_EQ(reader->front().size, i % 50);
         reader->pop();
         *number += smp::number_step;
         std::swap(writer, reader);
         std::swap(number, other);
     }
+}
+
+TEST(smp_look, is_what_the_user_says_or_what_suits_the_processor) {
+    EXPECT_EQ(smp::look_of("loading"), smp::look::loading);
+    EXPECT_EQ(smp::look_of("owning"), smp::look::owning);
+    EXPECT_EQ(smp::look_of("auto"), smp::natural_look());
 }
 
 } // namespace

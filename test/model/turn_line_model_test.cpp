@@ -18,13 +18,15 @@ constexpr std::size_t watched = offsetof(line, number);
 /// Two ranks that answer each other on one line.
 struct answers {
     unsigned turns;
+    smp::look how = smp::look::loading;
     struct state {
         line shared{};
         smp::turn_line<model_atomics> higher{shared, true}, lower{shared, false};
     };
     void operator()(execution& x) const {
         auto s = std::make_shared<state>();
-        auto const side = [s, n = turns](smp::turn_line<model_atomics>& t, direction mine, direction theirs, bool begins) {
+        auto const side = [s, n = turns, how = how](smp::turn_line<model_atomics>& t, direction mine, direction theirs,
+                                                    bool begins) {
             auto out = smp::first_number(mine, 0), in = smp::first_number(theirs, 0);
             for (unsigned i = 0; i < n; ++i) {
                 for (bool const send : {begins, !begins}) {
@@ -35,7 +37,7 @@ struct answers {
                         l->publish(static_cast<std::uint16_t>(i), 0, out);
                         out += smp::number_step;
                     } else {
-                        while (!t.found(in)) model_atomics::pause();
+                        while (!t.found(in, how)) model_atomics::pause();
                         plain_read(&t.front(), watched);
                         require(t.front().size == i, "the answer");
                         t.pop();
@@ -52,6 +54,7 @@ struct answers {
 /// Two ranks, each of which sends `frames` and receives `frames`, by turns that the schedule decides.
 struct pair_program {
     unsigned by_lower, by_higher;
+    smp::look how = smp::look::loading;
     static constexpr std::uint32_t lines = 4;
 
     struct state {
@@ -74,7 +77,7 @@ struct pair_program {
     };
     void operator()(execution& x) const {
         auto s = std::make_shared<state>();
-        auto const play = [](smp::channel<model_atomics>& c, unsigned send, unsigned receive) {
+        auto const play = [how = how](smp::channel<model_atomics>& c, unsigned send, unsigned receive) {
             unsigned sent = 0, got = 0;
             while (sent < send || got < receive) {
                 bool moved = false;
@@ -89,7 +92,9 @@ struct pair_program {
                     require(l.size == got, "the frame that comes next");
                     ++got;
                 };
-                moved = c.take(use, [] {}) || moved;
+                moved = c.take(
+                            use, [] {}, how) ||
+                        moved;
                 if (!moved) model_atomics::pause();
             }
         };
@@ -99,13 +104,16 @@ struct pair_program {
 };
 
 TEST(turn_line_model, answers_come_one_after_the_other) {
-    auto const result = check({.schedules = 8000}, answers{4});
-    EXPECT_TRUE(result.ok) << result.report;
-    for (auto const& m : needless({.schedules = 4000}, answers{4}, "line.hpp")) ADD_FAILURE() << m;
+    for (auto const how : {smp::look::loading, smp::look::owning}) {
+        auto const result = check({.schedules = 8000}, answers{4, how});
+        EXPECT_TRUE(result.ok) << result.report;
+        for (auto const& m : needless({.schedules = 4000}, answers{4, how}, "line.hpp")) ADD_FAILURE() << m;
+    }
 }
 
 TEST(turn_line_model, frames_keep_their_order_over_the_line_and_the_rings) {
-    for (auto const& program : {pair_program{6, 6}, pair_program{8, 1}, pair_program{1, 8}, pair_program{7, 0}}) {
+    for (auto const& program : {pair_program{6, 6}, pair_program{8, 1}, pair_program{1, 8}, pair_program{7, 0},
+                                pair_program{6, 6, smp::look::owning}, pair_program{1, 8, smp::look::owning}}) {
         auto const result = check({.schedules = 8000}, program);
         EXPECT_TRUE(result.ok) << result.report;
     }

@@ -173,6 +173,13 @@ TEST_P(facade, works_however_a_rank_waits) {
                   job(2, mode)); // more that spin than there are CPUs take turns of 4 ms
 }
 
+TEST_P(facade, works_however_a_rank_looks_and_both_ways_together) {
+    for (auto const* const look : {"loading", "owning"}) works(std::string{"env MPT_LOOK="} + look + ' ' + job(2, "ring 2000"));
+    works(job(2, "ring 2000",
+              "sh -c 'case $MPT_BOOT in *:0:2:*) export MPT_LOOK=loading;; *) export MPT_LOOK=owning;; esac; "
+              "exec \"$@\"' -- "));
+}
+
 TEST_P(facade, works_with_8_ranks_on_1_cpu) {
     if (!permitted("taskset -c 0 true")) GTEST_SKIP() << "CPU 0 is not ours, or there is no taskset";
     works("taskset -c 0 " + job(8, "ring 50"));

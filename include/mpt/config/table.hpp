@@ -138,6 +138,9 @@ consteval auto rows() {
         word  ("MPT_FENCES", "auto", "auto|sleeper|both", job,
             "who fences between sender and sleeper; sleeper needs membarrier", measured),
 
+        word  ("MPT_LOOK", "auto", "auto|loading|owning", local,
+            "how a waiting rank looks at the line that it answers on; owning takes it over; auto: by the processor", measured),
+
         count ("MPT_RING_LINES", 256, 16, 4096, job,
             "cache lines of a mailbox ring", guess),
         count ("MPT_HOT_PEERS", 16, 1, 4096, job,

@@ -29,6 +29,8 @@ struct native_atomics {
         asm volatile("yield");
 #endif
     }
+    /// About as long as an answer from another core takes at the least.
+    static void rest() noexcept { pause(), pause(); }
 };
 
 } // namespace mpt::inline v0

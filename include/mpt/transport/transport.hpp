@@ -137,6 +137,11 @@ concept transport_explaining = requires(E& e, rank p) {
     { e.why_not(p) } noexcept -> std::same_as<std::string_view>;
 };
 
+/// A transport whose looks at one peer's wire are dear, or rest in between:
+///
+///   e.looks()                unsigned  how many calls of poll_from() make about 60 ns, one turn of a rank that waits; else 16 are
+///                                      taken for that
+
 /// A transport that learns from its wire that a peer died or left.
 ///
 ///   e.departures()           uint32    how many connections of peers have ended; 0: gone() is false for all

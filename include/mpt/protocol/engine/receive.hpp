@@ -73,7 +73,9 @@ engine<World, Route, Use>::receive_now(rank from, context_id context, tag label,
         at(from), [&](auto& wire) __attribute__((always_inline)) {
             landing sink{*this, context, label, static_cast<std::byte*>(data),
                          capacity}; // one for each wire: it stays in registers
-            for (auto left = looks; left != 0 && wire.poll_from(from, sink) == 0; --left) {}
+            auto left = looks;
+            if constexpr (requires { wire.looks(); }) left = wire.looks();
+            for (; left != 0 && wire.poll_from(from, sink) == 0; --left) {}
             return sink.got;
         });
 }

@@ -67,8 +67,9 @@ public:
 
     /// Hands the next frame to `use(line&)`, if it has come. While `use` runs, the line is still the frame's: the sender's
     /// credit, and our turn, come after. Calls room() when the sender, who may sleep over a full ring, was told of new room.
-    template <class Use, class Room> [[gnu::always_inline]] bool take(Use&& use, Room&& room) noexcept {
-        bool const turn = turn_.found(expected_);
+    template <class Use, class Room>
+    [[gnu::always_inline]] bool take(Use&& use, Room&& room, look how = look::loading) noexcept {
+        bool const turn = turn_.found(expected_, how);
         line_type& l = turn ? turn_.front() : in_.front();
         if (!turn && !l.holds(expected_)) return false;
         use(l); // in one place: it is large, and is to be inlined

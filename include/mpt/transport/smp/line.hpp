@@ -39,6 +39,11 @@ template <class Atomics = native_atomics> struct alignas(cache_line) line {
     bool holds(std::uint64_t expected) const noexcept {
         return number.load(std::memory_order_acquire) == expected; // sync(smp.frame): acquire
     }
+    /// The same, and the line comes to this core as its own: whoever asks is the next to write it. Number stays what it is.
+    bool takes_over(std::uint64_t expected) noexcept {
+        auto seen = expected;
+        return number.compare_exchange_strong(seen, expected, std::memory_order_acquire); // sync(smp.frame): acquire
+    }
     void publish(std::uint16_t frame_size, std::uint16_t frame_op, std::uint64_t n) noexcept {
         size = frame_size;
         op = frame_op;

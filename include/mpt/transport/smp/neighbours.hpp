@@ -34,10 +34,15 @@ struct settings {
     std::uint32_t loans = 64;        // MPT_LOANS
     std::size_t loan_bytes = 32_KiB; // MPT_LOAN_BYTES
     bool single_copy = true;         // MPT_SINGLE_COPY
+    look how = look::loading;        // MPT_LOOK; auto: natural_look()
 
     static settings of(config::values const& v) {
-        return {std::bit_ceil(v.get<"MPT_RING_LINES">()), v.get<"MPT_HOT_PEERS">(), v.get<"MPT_LOANS">(),
-                v.get<"MPT_LOAN_BYTES">(), v.get<"MPT_SINGLE_COPY">()};
+        return {std::bit_ceil(v.get<"MPT_RING_LINES">()),
+                v.get<"MPT_HOT_PEERS">(),
+                v.get<"MPT_LOANS">(),
+                v.get<"MPT_LOAN_BYTES">(),
+                v.get<"MPT_SINGLE_COPY">(),
+                look_of(v.get<"MPT_LOOK">().view())};
     }
 };
 
@@ -92,6 +97,7 @@ public:
     std::size_t size() const noexcept { return static_cast<std::size_t>(context_.job.size()); }
     rank me() const noexcept { return context_.job.me(); }
     /// Few ranks: every mailbox is made at birth, every channel is polled always, and nobody writes the board.
+    look how_to_look() const noexcept { return settings_.how; }
     bool dense() const noexcept { return size() <= settings_.hot_peers; }
 
     lane_address const& address() const noexcept { return address_; }

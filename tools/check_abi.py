@@ -168,8 +168,7 @@ def check_kind(facts, function, parameter, listed):
     if kind not in facts.ours.get(parameter.kind.name, ()):
         yield f'is {parameter.kind.name}, which is no {kind}'
     direction = next((w for w in words if w in ('out', 'inout')), 'in')
-    excused = (function, parameter.name) in OTHER_DIRECTION
-    if (direction != parameter.direction and not excused) and not (kind == 'ARGUMENT_LIST' and parameter.direction == 'inout'):
+    if direction != parameter.direction and (function, parameter.name) not in OTHER_DIRECTION:
         yield f'is {parameter.direction}, not {direction}'
     for word, ours in (('root_only', 'root'), ('async', 'async'), ('large_only', 'large')):
         if (word in words) != (ours in parameter.words):

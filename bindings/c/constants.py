@@ -5,6 +5,7 @@ import re
 import reading
 
 BUILT_IN = {'int', 'double', 'char', 'void', 'const', 'intptr_t', 'int64_t'}
+FIELD_SIZE = {'int': 4}
 NAME = re.compile(r'MPIX?_\w+$')
 
 
@@ -113,7 +114,12 @@ class Constants:
             if not m:
                 self.report.fault(line, f'"{head}" is no field: NAME C-TYPE OFFSET[ elements=N]')
                 continue
-            self.fields.append(Field(m[1], m[2], int(m[3]), int(m[4] or 1), comment))
+            field = Field(m[1], m[2], int(m[3]), int(m[4] or 1), comment)
+            if field.offset != (end := sum(FIELD_SIZE.get(f.type, 0) * f.elements for f in self.fields)):
+                self.report.fault(line, f'{field.name} is at {field.offset} here, but what stands before it ends at {end}')
+            if field.type not in FIELD_SIZE:
+                self.report.fault(line, f'"{field.type}": a field of a status is an int')
+            self.fields.append(field)
         self.parts.append(('status', self))
 
     def _group(self, entry):

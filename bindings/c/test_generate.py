@@ -5,6 +5,7 @@ usage: test_generate.py"""
 import pathlib
 import re
 import sys
+import tempfile
 
 import constants as constants_table
 import declare
@@ -140,6 +141,9 @@ FAULTS = [
     ('a type twice', 'constants', 'MPI_Count int64_t', 'MPI_Comm int64_t', 'constants:2: MPI_Comm is declared twice'),
     ('a field in pieces', 'constants', 'MPI_SOURCE int 0', 'MPI_SOURCE int',
      'constants:4: "MPI_SOURCE int" is no field'),
+    ('a field elsewhere', 'constants', 'MPI_internal int 4', 'MPI_internal int 8',
+     'constants:5: MPI_internal is at 8 here, but what stands before it ends at 4'),
+    ('a field of another type', 'constants', 'MPI_SOURCE int', 'MPI_SOURCE long', '"long": a field of a status is an int'),
     ('a callback of an unknown type', 'constants', 'MPI_Count *b, ...', 'MPI_Cont *b, ...',
      'constants:8: "MPI_Cont" is no type; the nearest'),
     ('a callback without parameters', 'constants', '    void *a, MPI_Count *b\n', '',
@@ -189,6 +193,19 @@ def small():
         yield 'a long prototype is not wrapped as it should be'
 
 
+def stale():
+    """A page that is not current is found, with its first line that differs."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = pathlib.Path(folder) / 'page.md'
+        for there, wanted, expected in [('a\nb\n', 'a\nb\n', None), ('a\nc\n', 'a\nb\n', ':2: '), ('a\n', 'a\nb\n', ':2: ')]:
+            page.write_text(there)
+            found = generate.difference(page, wanted)
+            if bool(found) != bool(expected) or (expected and expected not in found):
+                yield f'a page of {there!r} where {wanted!r} should be: {found}'
+        if 'does not exist' not in (generate.difference(pathlib.Path(folder) / 'none.md', 'a\n') or ''):
+            yield 'a page that does not exist'
+
+
 def written_parameter(p):
     words = [p.direction] * (p.direction != 'in') + [w for w in table.PARAMETER_WORDS if w in p.words]
     kind = p.kind.name + ('=' + p.callback if p.callback else '') + (f'[{p.length}]' if p.length else '')
@@ -215,7 +232,7 @@ def round_trip():
 
 
 def main():
-    wrong = [*planted(), *small(), *round_trip()]
+    wrong = [*planted(), *small(), *stale(), *round_trip()]
     print('\n'.join(wrong) or f'{len(FAULTS)} planted faults, all found; the table comes back as it was')
     sys.exit(bool(wrong))
 

@@ -7,7 +7,9 @@ import reading
 FUNCTION = re.compile(r'MPI_[A-Z]\w*$')
 PARAMETER = re.compile(r'(\w+): ([A-Z][A-Z_]*)(?:=(\w+))?(?:\[([^\]]+)\])?((?: [^\s]+)*)$')
 FUNCTION_WORDS = {'large': False, 'returns': True, 'deprecated': True, 'c-only': False}
-PARAMETER_WORDS = dict.fromkeys(('out', 'inout', 'null', 'inplace', 'root', 'async', 'large'), False)
+PARAMETER_WORDS = {'out': False, 'inout': False, 'of': True, 'null': False, 'inplace': False, 'root': False, 'leader': False,
+                   'async': False, 'committed': False, 'large': False}
+RANKED = ('COMM', 'GROUP', 'WIN')      # kinds of what has ranks
 KIND_WORDS = ('c', 'large', 'fortran', 'allowed', 'error')
 ALLOWED = {'any', '>=0', '>0', 'bool', 'handle', 'rank', 'root', 'tag', 'text', 'pointer', 'buffer'}
 LENGTH_CALLS = {'size', 'peers', 'sources', 'destinations', 'dims', 'last', 'sum'}
@@ -40,7 +42,7 @@ class Parameter:
     callback: str
     length: str                     # empty where it is one value
     direction: str                  # in, out, inout
-    words: set
+    words: dict                     # of: its value; the others: True
 
     @property
     def large_only(self):
@@ -192,6 +194,8 @@ class Api:
             self.report.fault(entry.line, f'{function.name} has two parameters "{name}"')
         for line, length in lengths:
             self._length(line, length, function, names)
+        for line, parameter in zip((line for line, _ in lengths), function.parameters):
+            self._rank(line, parameter, function)
         if any('root' in p.words for p in function.parameters) and 'ROOT' not in {p.kind.name for p in function.parameters}:
             self.report.fault(entry.line, f'{function.name} has arguments that count at the root only, and no ROOT')
 
@@ -216,7 +220,8 @@ class Api:
         if 'large' in said and not function.large:
             self.report.fault(line, f'{name} is of the large form only, but {function.name} has none')
         direction = 'out' if 'out' in said else 'inout' if 'inout' in said else 'in'
-        parameter = Parameter(name, kind, callback or '', length or '', direction, set(said) - {'out', 'inout'})
+        words = {word: value for word, value in said.items() if word not in ('out', 'inout')}
+        parameter = Parameter(name, kind, callback or '', length or '', direction, words)
         self._parameter_words(line, parameter)
         return parameter, parameter.length
 
@@ -238,6 +243,20 @@ class Api:
             name = m[2] if m else word
             if word not in ('*', 'until(NULL)') and name not in names and name not in self.constants.constants:
                 self.report.fault(line, f'"{name}" is no parameter of {function.name}{reading.nearest(name, names)}')
+
+    def _rank(self, line, parameter, function):
+        """A rank that the call reads must belong to one thing."""
+        of = parameter.words.get('of')
+        if of and of not in {p.name for p in function.parameters}:
+            self.report.fault(line, f'"{of}" is no parameter of {function.name}')
+        ranked = [p.name for p in function.parameters if p.kind.name in RANKED and p.direction == 'in' and not p.length]
+        is_rank = parameter.kind.allowed.partition(' ')[0] in ('rank', 'root') and parameter.direction != 'out'
+        if is_rank and not of and len(ranked) != 1:
+            self.report.fault(line, f'{parameter.name} is a rank of {" or ".join(ranked) or "nothing"}; say which: of=')
+        if of and not is_rank:
+            self.report.fault(line, f'{parameter.name}: of= is for ranks, not for {parameter.kind.name}')
+        if 'committed' in parameter.words and parameter.kind.name != 'DATATYPE':
+            self.report.fault(line, f'{parameter.name}: committed is for a DATATYPE, not for {parameter.kind.name}')
 
     def _large(self, function):
         wide = any(p.kind.large or p.large_only or self.constants.callback(p.callback, True) != p.callback

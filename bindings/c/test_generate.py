@@ -48,7 +48,7 @@ kind ROOT: a root
 chapter 3: Messages
 section pt2pt: Sending
 MPI_Send large: Sends.
-    buf: BUFFER[count], count: COUNT, counts: COUNT[size(comm)] root async, root: ROOT,
+    buf: BUFFER[count], count: COUNT, counts: COUNT[size(comm)] root async, root: ROOT of=comm,
     comm: COMM inout null
 MPI_Op_create large: Makes.
     fn: FUNCTION=MPI_User_function, more: COUNT out large, codes: ERROR_CODE[MPI_ERR_ARG] out, ranges: RANGE
@@ -80,13 +80,20 @@ FAULTS = [
     ('a length of nothing', 'api', 'size(comm)', 'size(com)', '"com" is no parameter of MPI_Send'),
     ('data without a length', 'api', 'BUFFER[count]', 'BUFFER', 'buf: a BUFFER says in brackets how much it is'),
     ('a parameter twice', 'api', 'counts: COUNT', 'count: COUNT', 'api:17: MPI_Send has two parameters "count"'),
-    ('a comma too few', 'api', 'root: ROOT,', 'root: ROOT', 'api:18: a comma is missing between this line and line 19'),
-    ('a parameter in pieces', 'api', 'root: ROOT', 'root ROOT', 'api:18: "root ROOT" is no parameter'),
+    ('a comma too few', 'api', 'of=comm,', 'of=comm', 'api:18: a comma is missing between this line and line 19'),
+    ('a parameter in pieces', 'api', 'root: ROOT', 'root ROOT', 'api:18: "root ROOT of=comm" is no parameter'),
     ('a word of C++', 'api', 'more: COUNT', 'new: COUNT', 'api:21: "new" is a word of C++'),
     ('root without a ROOT', 'api', 'root: ROOT', 'root: COMM',
      'MPI_Send has arguments that count at the root only, and no ROOT'),
     ('null by value', 'api', 'count: COUNT,', 'count: COUNT null,', 'count: a COUNT by value cannot be null'),
     ('inplace of no data', 'api', 'COMM inout null', 'COMM inplace', 'comm: inplace is for data, not for COMM'),
+    ('a rank of two things', 'api', 'codes: ERROR_CODE', 'a: COMM, b: COMM, c: ROOT, codes: ERROR_CODE',
+     'api:21: c is a rank of a or b; say which: of='),
+    ('a rank of nothing', 'api', ' of=comm', '', 'root is a rank of nothing; say which: of='),
+    ('a rank of what is not there', 'api', 'of=comm', 'of=com', 'api:18: "com" is no parameter of MPI_Send'),
+    ('no rank of something', 'api', 'count: COUNT,', 'count: COUNT of=comm,', 'count: of= is for ranks, not for COUNT'),
+    ('committed of no datatype', 'api', 'count: COUNT,', 'count: COUNT committed,',
+     'count: committed is for a DATATYPE, not for COUNT'),
     ('a callback forgotten', 'api', '=MPI_User_function', '', 'fn: FUNCTION takes the name of a callback'),
     ('a callback too many', 'api', 'ranges: RANGE', 'ranges: RANGE=MPI_User_function',
      'ranges: RANGE takes no callback'),
@@ -207,7 +214,8 @@ def stale():
 
 
 def written_parameter(p):
-    words = [p.direction] * (p.direction != 'in') + [w for w in table.PARAMETER_WORDS if w in p.words]
+    words = [p.direction] * (p.direction != 'in')
+    words += [w if p.words[w] is True else f'{w}={p.words[w]}' for w in table.PARAMETER_WORDS if w in p.words]
     kind = p.kind.name + ('=' + p.callback if p.callback else '') + (f'[{p.length}]' if p.length else '')
     return ' '.join([f'{p.name}: {kind}', *words])
 

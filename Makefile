@@ -85,6 +85,7 @@ format: setup
 docs: $(BUILD)/build.ninja
 	python3 tools/update_list.py
 	python3 tools/check_sync.py --list . > docs/memory-order.md
+	python3 bindings/c/generate.py --what coverage docs/coverage-mpi.md
 	ninja -C $(BUILD) src/mptinfo/mptinfo
 	python3 tools/check_environment.py --write $(BUILD)/src/mptinfo/mptinfo docs/environment.md
 

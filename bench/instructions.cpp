@@ -14,8 +14,13 @@
 
 namespace {
 
-using unlocked = mpt::stack<mpt::world::threads, mpt::lock::none>;
-using locked = mpt::stack<mpt::world::threads>;
+using namespace mpt::literals;
+
+// A chunk of another size makes these stacks of our own, compiled here as in a release, and not the library's, whatever that is.
+template <class Lock> using stack_with = mpt::stack<mpt::world::threads, Lock, mpt::protocol::e0<>, mpt::protocol::e1<>,
+                                                    mpt::protocol::rndv_get<>, mpt::protocol::rndv_put<33_KiB>>;
+using unlocked = stack_with<mpt::lock::none>;
+using locked = stack_with<mpt::lock::ticket>;
 constexpr int calls = 1000;
 
 template <class Stack> struct pair_of_ranks {

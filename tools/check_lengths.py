@@ -46,7 +46,7 @@ def close(stack, n):
 
 def check(root):
     errors, long, deep, count = [], [], [], 0
-    for rel in lint.sources(root, 'include', 'src'):
+    for rel in lint.sources(root, 'include', 'src', 'bindings'):
         for first, last, depth in functions((root / rel).read_text().splitlines()):
             if depth:
                 deep += [(depth, f'{rel}:{first}')] * (depth > LEVELS)

@@ -128,7 +128,8 @@ def check(root):
 GOOD = {
     'tools/rooms.txt': 'core  include/mpt/core/*  -  std\nlock  include/mpt/lock/*  core  std pthread\n'
                        'coll  include/mpt/coll/*  core  std\ncore_lib  src/core/*  core  std sys fmt boost/asio\n'
-                       'outside  test/* bench/* examples/*  *  *\n',
+                       'binding  bindings/c/*  *  std mpi.h\noutside  test/* bench/* examples/*  *  *\n',
+    'bindings/c/send.cpp': '#include <mpi.h>\n#include <vector>\n#include <mpt/lock/l.hpp>\n',
     'include/mpt/core/a.hpp': '#include <atomic>\n',
     'include/mpt/core/b.hpp': '#include "a.hpp"\n#include <mpt/core/a.hpp>\n',
     'include/mpt/lock/l.hpp': '#include <mpt/core/a.hpp>\n#include <pthread.h>\n',
@@ -150,6 +151,8 @@ FAULTS = [
     ('a third-party library in a header', {'include/mpt/core/m.hpp': '#include <boost/asio.hpp>\n'}, 'no place in this room'),
     ('a library in the wrong room', {'src/core/t.cpp': '#include <hwloc.h>\n'}, 'room core_lib may not include <hwloc.h>'),
     ('a sister of an allowed library', {'src/core/t.cpp': '#include <boost/asio_fake.hpp>\n'}, 'no place in this room'),
+    ('a library in the C interface', {'bindings/c/x.cpp': '#include <fmt/core.h>\n'},
+     'room binding may not include <fmt/core.h>'),
     ('a file without a room', {'include/mpt/attic/x.hpp': '\n'}, 'has no room'),
     ('a program without a room', {'src/tool/x.cpp': '\n'}, 'has no room'),
     ('a header that does not exist', {'include/mpt/lock/m.hpp': '#include <mpt/core/z.hpp>\n'}, 'mpt/core/z.hpp does not exist'),

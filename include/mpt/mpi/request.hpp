@@ -26,7 +26,8 @@ namespace mpt::inline v0 {
 namespace detail {
 /// Turns an engine's outcome into what the caller sees; throws what must be said.
 /// from: the rank in `who` that was asked for; its place need not be looked up.
-inline message_info seen_by(char const* call, group const& who, outcome const& out, std::size_t room, rank from = any_source) {
+[[gnu::always_inline]] inline message_info seen_by(char const* call, group const& who, outcome const& out, std::size_t room,
+                                                   rank from = any_source) {
     auto const source = from != any_source ? from : who.find(out.source).value_or(rank{any_source});
     if (out.how == status::truncated) [[unlikely]]
         checks::too_long(call, out.bytes, room, source, out.label);

@@ -171,14 +171,14 @@ private:
     }
     static arrival* entry_of(arrival_hook* h) noexcept { return static_cast<arrival*>(h); }
 
-    peer_state& at(rank r) noexcept {
+    [[gnu::always_inline]] peer_state& at(rank r) noexcept {
         auto& p = peers_.at(r);
         if (p.wire == wires_type::none) [[unlikely]]
             find_wire(p, r);
         return p;
     }
     /// A peer that nobody reaches is never clear: send_now() leaves it to the long way, which says so.
-    void find_wire(peer_state& p, rank r) noexcept {
+    [[gnu::noinline]] void find_wire(peer_state& p, rank r) noexcept {
         p.wire = wires_.pick(r);
         p.clear = p.wire != wires_type::none && !p.throttled && p.waiting.empty();
     }

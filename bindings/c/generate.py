@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Generates from the tables of the C interface (mpi_api.tbl, mpi_constants.tbl; docs/c-binding.md).
+usage: generate.py --what header|prototypes|names|coverage OUTPUT [--check] [--api FILE] [--constants FILE]
+  header      mpi.h
+  prototypes  one line a function: name, what it returns, parameters; separated by tabs
+  names       the names of all functions, MPI_ and PMPI_, sorted: what the library exports
+  coverage    docs/coverage-mpi.md: the state of every function
+--check writes nothing, and fails where OUTPUT is not what would be written."""
+import argparse
+import itertools
+import pathlib
+import sys
+
+import constants as constants_table
+import coverage
+import declare
+import header
+import reading
+import table
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def prototypes(api, constants):
+    lines = []
+    for function in api.functions():
+        for form in function.forms():
+            inside = '; '.join(' '.join(pair) if pair[0] != '...' else '...' for pair in declare.parameters(form, constants))
+            lines.append(f'{form[0]}\t{function.returns.c}\t{inside or "void"}')
+    return '\n'.join(['name\treturn\tparameters', *sorted(lines)]) + '\n'
+
+
+def names(api, _):
+    found = [name for function in api.functions() for name, _, _ in function.forms()]
+    return '\n'.join(sorted(found + ['P' + name for name in found])) + '\n'
+
+
+OUTPUTS = {'header': header.text, 'prototypes': prototypes, 'names': names, 'coverage': coverage.page}
+
+
+def read(api_path, constants_path):
+    constants = constants_table.read(constants_path)
+    return table.read(api_path, constants), constants
+
+
+def difference(path, text):
+    """None, or the sentence that says that a file is not what would be written."""
+    if not path.exists():
+        return f'{path}:1: does not exist; run "make docs"'
+    lines = itertools.zip_longest(path.read_text().splitlines(), text.splitlines())
+    line = next((n for n, (is_, wanted) in enumerate(lines, 1) if is_ != wanted), None)
+    return line and f'{path}:{line}: is not current; run "make docs"'
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--what', choices=sorted(OUTPUTS), required=True)
+    parser.add_argument('--api', type=pathlib.Path, default=HERE / 'mpi_api.tbl')
+    parser.add_argument('--constants', type=pathlib.Path, default=HERE / 'mpi_constants.tbl')
+    parser.add_argument('--check', action='store_true')
+    parser.add_argument('output', type=pathlib.Path)
+    given = parser.parse_args()
+    try:
+        text = OUTPUTS[given.what](*read(given.api, given.constants))
+    except reading.Faults as faults:
+        sys.exit(str(faults))
+    if given.check:
+        sys.exit(difference(given.output, text))
+    given.output.write_text(text)
+
+
+if __name__ == '__main__':
+    main()

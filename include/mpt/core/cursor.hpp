@@ -50,7 +50,7 @@ template <class Word> inline void copy_ends(std::byte* to, std::byte const* from
 } // namespace detail
 
 /// Copies n <= 64 bytes in straight-line code; the runs may overlap.
-inline void copy_small(std::byte* to, std::byte const* from, std::size_t n) noexcept {
+[[gnu::always_inline]] inline void copy_small(std::byte* to, std::byte const* from, std::size_t n) noexcept {
     MPT_ASSERT(cheap, n <= small_copy);
     if (n > 32) {
         detail::two_words second, third;

@@ -255,7 +255,8 @@ private:
             return {};
         return {s_->wire, s_->who, s_->wire.start_recv(world(from), t, sink{into}), into.size()};
     }
-    message_info recv_checked(char const* call, std::span<std::byte> into, mpt::rank from, mpt::tag t) const {
+    template <std::size_t N>
+    message_info recv_checked(char const* call, std::span<std::byte, N> into, mpt::rank from, mpt::tag t) const {
         check_from(call, from, t);
         if (from == proc_null) [[unlikely]]
             return {proc_null, any_tag, 0};

@@ -50,18 +50,19 @@ template <element_range R> struct element_of<R> {
     using type = std::ranges::range_value_t<R>;
 };
 
-template <class T> std::span<std::byte const> bytes_of(T const& v) noexcept {
+/// The extent is known where a value is meant.
+template <class T> auto bytes_of(T const& v) noexcept {
     static_assert(sendable<T const&>,
                   "mpt: this type cannot be sent: neither trivially copyable nor a contiguous range of such "
                   "(see mpt/mpi/sendable.hpp)");
     if constexpr (std::ranges::range<T const>) return std::as_bytes(std::span{std::ranges::data(v), std::ranges::size(v)});
-    else return std::as_bytes(std::span{std::addressof(v), 1});
+    else return std::as_bytes(std::span<T const, 1>{std::addressof(v), 1});
 }
-template <class T> std::span<std::byte> room_of(T&& v) noexcept {
+template <class T> auto room_of(T&& v) noexcept {
     static_assert(receivable<T&&>, "mpt: no message can be received into this: it must be writable, and outlive the call "
                                    "(see mpt/mpi/sendable.hpp)");
     if constexpr (std::ranges::range<T>) return std::as_writable_bytes(std::span{std::ranges::data(v), std::ranges::size(v)});
-    else return std::as_writable_bytes(std::span{std::addressof(v), 1});
+    else return std::as_writable_bytes(std::span<std::remove_reference_t<T>, 1>{std::addressof(v), 1});
 }
 } // namespace detail
 

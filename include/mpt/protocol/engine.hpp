@@ -119,11 +119,13 @@ public:
 
     // --- the fast paths: everything at hand, nothing in the way, or nothing done -------------------------------------------
     /// The whole of a small standard send. False: take the long way.
-    inline bool send_now(rank to, context_id context, tag label, void const* data, std::size_t n) noexcept;
+    [[gnu::always_inline]] inline bool send_now(rank to, context_id context, tag label, void const* data,
+                                                std::size_t n) noexcept;
     /// Looks at one peer's wire until something comes, `looks` times at most. What came is the wanted message, received into data,
     /// or was handled. Only while quiet().
     static constexpr unsigned looks = 16; // a round of the caller's costs as much as several looks
-    inline received receive_now(rank from, context_id context, tag label, void* data, std::size_t capacity) noexcept;
+    [[gnu::always_inline]] inline received receive_now(rank from, context_id context, tag label, void* data,
+                                                       std::size_t capacity) noexcept;
     /// No receive is posted and nothing unexpected is kept: the next fitting frame is the match.
     bool quiet() const noexcept { return matching_.quiet(); }
 

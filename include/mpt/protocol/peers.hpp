@@ -37,7 +37,7 @@ class peer_table {
 public:
     explicit peer_table(std::int32_t ranks) : pages_((static_cast<std::size_t>(ranks) + page_peers - 1) / page_peers) {}
 
-    peer& at(rank r) noexcept {
+    [[gnu::always_inline]] peer& at(rank r) noexcept {
         auto const i = static_cast<std::size_t>(r.value);
         auto& page = pages_[i / page_peers];
         if (!page) [[unlikely]]
@@ -46,7 +46,7 @@ public:
     }
 
 private:
-    static void make(std::unique_ptr<peer[]>& page, std::size_t number) {
+    [[gnu::noinline]] static void make(std::unique_ptr<peer[]>& page, std::size_t number) {
         page = std::make_unique<peer[]>(page_peers);
         for (std::size_t i = 0; i < page_peers; ++i) page[i].who = rank{number * page_peers + i};
     }

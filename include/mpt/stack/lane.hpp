@@ -53,7 +53,7 @@ public:
           lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {}
 
     /// Runs f(engine) under the lane's lock.
-    template <class F> decltype(auto) enter(F&& f) {
+    template <class F> [[gnu::always_inline]] decltype(auto) enter(F&& f) {
         guard g{lock_};
         return f(engine_);
     }

@@ -278,7 +278,7 @@ private:
                                                                    smp::look how = smp::look::loading) noexcept {
         std::size_t done = 0;
         auto& c = peers_.channel_of(p);
-        auto const use = [&](line_type& l) noexcept {
+        auto const use = [&](line_type & l) __attribute__((always_inline)) {
             if (l.size > smp::line_room) [[unlikely]]
                 return; // padding
             ++done;

@@ -41,7 +41,7 @@ public:
     void disarm() noexcept {}
 
     /// Sender: after the message is published; see also rule 2 above.
-    void ring(World const& world, fence_mode mode) noexcept { bell_.ring(world, mode); }
+    [[gnu::always_inline]] void ring(World const& world, fence_mode mode) noexcept { bell_.ring(world, mode); }
 };
 
 } // namespace mpt::inline v0::wait

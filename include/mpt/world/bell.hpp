@@ -49,7 +49,7 @@ public:
     void sleep(World const& world, std::uint32_t seen, nanoseconds longest) noexcept { world.wait(state_, seen, longest); }
 
     /// Publisher: after it has published. Wakes all who armed.
-    void ring(World const& world, fence_mode mode) noexcept {
+    [[gnu::always_inline]] void ring(World const& world, fence_mode mode) noexcept {
         auto seen = look(mode);
         if ((seen & 1) == 0) [[likely]]
             return;
@@ -58,7 +58,7 @@ public:
     }
 
 private:
-    std::uint32_t look(fence_mode mode) noexcept {
+    [[gnu::always_inline]] std::uint32_t look(fence_mode mode) noexcept {
         if constexpr (fences::invisible) return state_.fetch_add(0, std::memory_order_release); // sync(bell.state): release
         fences::light(mode);
         return state_.load(std::memory_order_relaxed); // order: light() before it, heavy() on the other side

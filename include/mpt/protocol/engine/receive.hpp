@@ -60,8 +60,8 @@ template <class World, class Route, protocol_set Use> struct engine<World, Route
         if (what.context() != context || (what.tag != label && label != any_tag)) [[unlikely]]
             return on.on_frame(f);
         auto const n = f.payload.size() - sizeof what;
-        if (n == capacity) [[likely]] // which the compiler knows where a value is received
-            copy_bytes(data, f.payload.data() + sizeof what, capacity);
+        if (n == capacity && capacity <= small_copy) [[likely]] // which the compiler knows where a value is received
+            copy_small(data, f.payload.data() + sizeof what, capacity);
         else copy_bytes(data, f.payload.data() + sizeof what, std::min(n, capacity));
         got = {static_cast<std::int32_t>(n), what.tag};
     }

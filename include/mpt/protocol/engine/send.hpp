@@ -122,19 +122,21 @@ bool engine<World, Route, Use>::send_now(rank to, context_id context, tag label,
         return false;
     if (++sends_ % 64 == 0) [[unlikely]]
         progress(); // a sender that never receives must still hear "throttle"
-    return with(p, [&]<class E>(E& wire) {
-        constexpr auto room = std::min<std::size_t>(max_frame<E> - sizeof(wire::e0), Use.e0_max);
-        if (n > room) return false;
-        auto cell = wire.reserve(to, sizeof(wire::e0) + n);
-        if (!cell) return false;
-        auto* const at = cell.payload().data();
-        auto const head = wire::label::of(context, label);
-        std::memcpy(at, &head, sizeof head);
-        copy_bytes(at + sizeof head, static_cast<std::byte const*>(data), n);
-        wire.commit(std::move(cell), static_cast<std::uint16_t>(op::e0));
-        if constexpr (to_ourselves<E>) wake_threads();
-        return true;
-    });
+    return with(
+        p, [&]<class E>(E & wire) __attribute__((always_inline)) {
+            constexpr auto room = std::min<std::size_t>(max_frame<E> - sizeof(wire::e0), Use.e0_max);
+            if (n > room) return false;
+            auto cell = wire.reserve(to, sizeof(wire::e0) + n);
+            if (!cell) return false;
+            auto* const at = cell.payload().data();
+            auto const head = wire::label::of(context, label);
+            std::memcpy(at, &head, sizeof head);
+            if constexpr (room <= small_copy) copy_small(at + sizeof head, static_cast<std::byte const*>(data), n);
+            else copy_bytes(at + sizeof head, static_cast<std::byte const*>(data), n);
+            wire.commit(std::move(cell), static_cast<std::uint16_t>(op::e0));
+            if constexpr (to_ourselves<E>) wake_threads();
+            return true;
+        });
 }
 
 // --- what comes back ----------------------------------------------------------------------------------------------------

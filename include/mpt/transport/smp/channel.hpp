@@ -56,7 +56,7 @@ public:
 
     /// Where the next frame goes; nothing: no room now. The slot must be published, be it as padding. The lower rank may get its
     /// first turn before it has looked the peer up; then there is nobody to wake yet, and it must do that first.
-    slot<Atomics> reserve() noexcept {
+    [[gnu::always_inline]] slot<Atomics> reserve() noexcept {
         line_type* const at = turn_.mine() && far_ != nullptr ? turn_.claim() : out_.reserve();
         if (at == nullptr) [[unlikely]]
             return {};

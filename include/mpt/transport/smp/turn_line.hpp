@@ -38,8 +38,8 @@ namespace mpt::inline v0::smp {
 enum class look : std::uint8_t { loading, owning };
 
 /// What is faster on this processor, as far as it was measured (half round trip of the bare line / of 8 bytes through mpt):
-///   AMD EPYC, Zen 5, a cache in common   loading 42-62 / 61 (with the ticket lock 67) ns    owning 29 / 46-52 (86) ns
-///   AMD EPYC, Zen 5, two caches          loading 180-200 / 200 ns                           owning 125 / 122-138 ns
+///   AMD EPYC, Zen 5, a cache in common   loading 42-62 / 49 (with the ticket lock 54) ns    owning 29 / 42 (62) ns
+///   AMD EPYC, Zen 5, two caches          loading 180-200 / 183 (192) ns                     owning 125 / 120 (129) ns
 ///   Intel Xeon, Granite Rapids           loading 63 ns, where a line for each direction takes 130: it does hand lines over
 inline look natural_look() noexcept {
 #if defined(__x86_64__)

@@ -28,8 +28,6 @@ bool permitted(std::string const& command) { return std::system((command + " >/d
 /// Another seed each time. A failure prints the whole command.
 std::string any_seed() { return std::to_string(std::random_device{}()); }
 
-#define MPT_TEST_ONLY_UNSANITIZED()                                                                                            \
-    if (sanitized) GTEST_SKIP() << "a sanitized program needs other memory than the one that users run"
 #define MPT_TEST_NEEDS_CMA()                                                                                                   \
     if (!mpt::probe(mpt::feature::read_peer).available())                                                                      \
     GTEST_SKIP() << "the kernel refuses process_vm_readv between processes"

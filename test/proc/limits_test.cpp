@@ -36,6 +36,7 @@ TEST(dev_shm, of_4_MB_and_no_memfd_is_an_error_and_never_a_bus_error) {
 }
 
 TEST(ulimit, v_is_respected) {
+    MPT_TEST_ONLY_UNSANITIZED();
     for (auto const* kilobytes : {"8000000", "400000", "120000"}) {
         auto const e = run(std::string{"sh -c 'ulimit -v "} + kilobytes + "; exec " + mptrun + " -n 4 " + rank + " memory 2'");
         EXPECT_EQ(e.code, 0) << kilobytes << e.err;
@@ -44,6 +45,7 @@ TEST(ulimit, v_is_respected) {
 }
 
 TEST(ulimit, v_of_the_ranks_may_be_less_than_that_of_mptrun) {
+    MPT_TEST_ONLY_UNSANITIZED();
     auto const e = run(mptrun + " -n 4 sh -c 'ulimit -v 400000; exec " + rank + " memory 2'");
     EXPECT_EQ(e.code, 0) << e.err;
     EXPECT_TRUE(has(e.out, "rank 3: filled 2 MB")) << e.out;
@@ -59,10 +61,6 @@ TEST(ulimit, f_of_files_does_not_kill) {
     auto const e = run("sh -c 'ulimit -f 100000; exec " + mptrun + " -n 4 " + rank + " memory 2'");
     EXPECT_EQ(e.code, 0) << e.err;
 }
-
-// Shadow memory and quarantine alone are more than a rank's share of 64 MB; and valgrind runs no sanitized program.
-#define MPT_TEST_ONLY_UNSANITIZED()                                                                                            \
-    if (sanitized) GTEST_SKIP() << "a sanitized program needs other memory than the one that users run"
 
 void in_64_MB(cgroup const& group, cgroup_kind const& kind) {
     auto const e = run(group.enter() + mptrun + " -n 4 " + rank + " memory 200");

@@ -23,3 +23,8 @@ inline constexpr bool sanitized = true;
 inline constexpr bool sanitized = false;
 #endif
 } // namespace mpt::test
+
+// Shadow memory needs terabytes of addresses, and with the quarantine more than a rank's share of 64 MB; and valgrind runs no
+// sanitized program.
+#define MPT_TEST_ONLY_UNSANITIZED()                                                                                            \
+    if (mpt::test::sanitized) GTEST_SKIP() << "a sanitized program needs other memory than the one that users run"

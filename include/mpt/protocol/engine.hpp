@@ -72,6 +72,12 @@ public:
     }
     engine(engine const&) = delete;
     engine& operator=(engine const&) = delete;
+    ~engine() {
+        matching_.each_arrival([](arrival_hook const& hook) noexcept { // nobody will receive it any more
+            auto const& a = static_cast<arrival const&>(hook);
+            if (keeps_a_copy(a)) ::operator delete(a.buffer);
+        });
+    }
 
     // --- requests -------------------------------------------------------------------------------------------------------
     /// A fresh request; nullptr: no memory, or full().
@@ -170,6 +176,10 @@ private:
         envelope const nobody{context_id{}, rank{0}, tag{0}};
         if (matching_.store(*a, nobody) == status::ok) static_cast<void>(matching_.take(nobody));
         arrivals_.destroy(a);
+    }
+    /// The data of an unexpected eager message that is too long for its entry.
+    static bool keeps_a_copy(arrival const& a) noexcept {
+        return (a.kind == op::e0 || a.kind == op::e0_sync) && a.buffer != a.near.data();
     }
     static arrival* entry_of(arrival_hook* h) noexcept { return static_cast<arrival*>(h); }
 

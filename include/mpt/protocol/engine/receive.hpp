@@ -208,7 +208,7 @@ void engine<World, Route, Use>::keep(frame const&, arrival const& came) noexcept
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::release(arrival& a) noexcept {
     if (a.kind == op::e0 || a.kind == op::e0_sync) {
-        if (a.buffer != a.near.data()) ::operator delete(a.buffer);
+        if (keeps_a_copy(a)) ::operator delete(a.buffer);
         account(-static_cast<std::int64_t>(sizeof(arrival) + a.size), a.from);
     }
     arrivals_.destroy(&a);

@@ -52,6 +52,7 @@ TEST(ulimit, v_of_the_ranks_may_be_less_than_that_of_mptrun) {
 }
 
 TEST(ulimit, v_that_leaves_nothing_is_a_sentence) {
+    MPT_TEST_ONLY_UNSANITIZED();
     auto const e = run(mptrun + " -n 64 sh -c 'ulimit -v 60000; exec " + rank + " hello'");
     EXPECT_EQ(e.code, 6);
     EXPECT_TRUE(e.says("ulimit -v leaves")) << e.err;

@@ -16,13 +16,15 @@
 #include <unistd.h>
 
 namespace mpt::inline v0::world::detail {
+
+native_atomics::atomic<std::uint64_t> process_part{0};
+
 namespace {
 
 static_assert(sizeof(native_atomics::atomic<std::uint32_t>) == 4, "the kernel's futex is the bare 32-bit word");
 
 constexpr std::int64_t second = 1'000'000'000;
-constexpr int process_bits = 24;       // pid_max is at most 2^22 on a 64-bit kernel
-constexpr int descriptor_distance = 8; // thread descriptors lie further than 2^8 bytes apart (struct pthread: 2 KiB)
+constexpr int process_bits = 24; // pid_max is at most 2^22 on a 64-bit kernel
 
 struct keep_errno {
     int saved = errno;
@@ -34,14 +36,13 @@ timespec to_timespec(nanoseconds d) noexcept {
     return {.tv_sec = static_cast<time_t>(n / second), .tv_nsec = static_cast<long>(n % second)};
 }
 
-/// This process, in the upper bits of every thread number. Written while one thread runs: first use by the loader's
-/// constructor, then in the child of a fork.
-native_atomics::atomic<std::uint64_t> process_part{0};
+void renew_process_part() noexcept {
+    auto const part = static_cast<std::uint64_t>(::getpid()) << (64 - process_bits);
+    process_part.store(part, std::memory_order_relaxed); // order: one thread runs
+}
 
-std::uint64_t read_process_part() noexcept { return static_cast<std::uint64_t>(::getpid()) << (64 - process_bits); }
-void renew_process_part() noexcept { process_part.store(read_process_part(), std::memory_order_relaxed); } // order: one thread
-
-[[gnu::constructor]] void watch_forks() noexcept {
+/// Before every constructor that has no such number: one of those may take a lock.
+[[gnu::constructor(101)]] void watch_forks() noexcept {
     renew_process_part();
     ::pthread_atfork(nullptr, nullptr, renew_process_part);
 }
@@ -72,16 +73,6 @@ void sleep_thread(nanoseconds d) noexcept {
     if (d <= nanoseconds::zero()) return;
     auto left = to_timespec(d);
     while (::clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR) {}
-}
-
-/// Unique among the living threads of a pid namespace: 24 bits of process, 40 bits of thread descriptor address
-/// (48-bit user addresses, 2^8 bytes apart at least). No system call and no thread_local: a few nanoseconds.
-std::uint64_t thread_number() noexcept {
-    auto part = process_part.load(std::memory_order_relaxed); // order: written before any second thread lives
-    if (part == 0) [[unlikely]]
-        part = read_process_part(); // called from a constructor older than ours
-    auto const descriptor = reinterpret_cast<std::uint64_t>(reinterpret_cast<void*>(::pthread_self()));
-    return part | ((descriptor >> descriptor_distance) & (~std::uint64_t{0} >> process_bits));
 }
 
 std::uint64_t random_bits() noexcept {

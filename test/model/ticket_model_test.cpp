@@ -53,6 +53,8 @@ constexpr unsigned schedules(unsigned n) { return MPT_THREAD_SANITIZER ? n / 10 
 using always_asleep = mpt::lock::basic_ticket<0, 0, 1>;
 using two_bells = mpt::lock::basic_ticket<1, 0, 2>;
 using all_ways = mpt::lock::basic_ticket<1, 1, 2>;
+using biased = mpt::lock::basic_ticket<0, 0, 1, 1>; // to whoever has just been in
+using biased_late = mpt::lock::basic_ticket<1, 1, 2, 2>;
 
 class ticket_model : public testing::TestWithParam<fence_mode> {};
 
@@ -82,6 +84,19 @@ TEST_P(ticket_model, needs_the_fences_of_its_bells) {
 
 INSTANTIATE_TEST_SUITE_P(both_fence, ticket_model, testing::Values(fence_mode::both));
 INSTANTIATE_TEST_SUITE_P(the_sleeper_fences, ticket_model, testing::Values(fence_mode::sleeper));
+
+TEST(ticket_model, lets_one_in_at_a_time_while_its_bias_comes_and_goes) {
+    for (auto const& result : {check({.schedules = schedules(10'000)}, lock_program<biased>{fence_mode::sleeper, 2, 4}),
+                               check({.schedules = schedules(10'000)}, lock_program<biased>{fence_mode::sleeper, 3, 3}),
+                               check({.schedules = schedules(5000)}, lock_program<biased_late>{fence_mode::sleeper, 2, 6}),
+                               check({.schedules = schedules(5000)}, lock_program<biased>{fence_mode::both, 3, 2})})
+        EXPECT_TRUE(result.ok) << result.report;
+}
+
+TEST(ticket_model, needs_every_order_of_its_bias) {
+    for (auto const& m : needless({.schedules = schedules(20'000)}, lock_program<biased>{fence_mode::sleeper, 3, 3}, "bias.hpp"))
+        ADD_FAILURE() << m;
+}
 
 /// A machine that loses every wake-up: only time ends a sleep.
 struct deaf_world : model_world {

@@ -29,13 +29,16 @@
 #include <cstdint>
 
 #include <mpt/core/types.hpp>
+#include <mpt/lock/bias.hpp>
 #include <mpt/lock/lock.hpp>
 #include <mpt/world/bell.hpp>
 
 namespace mpt::inline v0::lock {
 
 /// Spins: looks before the first yield, about a microsecond: the price of a switch. Yields: yields before the first sleep.
-template <std::uint32_t Spins = 1000, std::uint32_t Yields = 16, std::uint32_t Bells = 8> struct basic_ticket {
+/// Patience: how often a thread leaves the lock with nobody in between before it may enter by plain stores (lock/bias.hpp).
+template <std::uint32_t Spins = 1000, std::uint32_t Yields = 16, std::uint32_t Bells = 8, std::uint32_t Patience = 4096>
+struct basic_ticket {
     static_assert(Bells > 0 && (Bells & (Bells - 1)) == 0, "mpt::lock::ticket: the number of bells is a power of two");
     using kind = mpt::kind::lock;
     static constexpr std::string_view name = "ticket";
@@ -52,8 +55,9 @@ template <std::uint32_t Spins = 1000, std::uint32_t Yields = 16, std::uint32_t B
         alignas(cache_line) atomic<std::uint32_t> next_{0};    // arrivals write
         alignas(cache_line) atomic<std::uint32_t> serving_{0}; // the holder writes, the waiters spin
         alignas(cache_line) atomic<std::uint64_t> owner_{0};   // the holder writes its number, 0 when it goes
-        std::uint32_t depth_ = 0;                              // the holder's
+        std::uint32_t depth_ = 0;                              // the holder's by ticket
         fence_mode mode_;
+        bias<World, Patience> bias_{};
         [[no_unique_address]] World world_;
         std::array<world::bell<World>, Bells> bells_{};
 
@@ -66,33 +70,53 @@ template <std::uint32_t Spins = 1000, std::uint32_t Yields = 16, std::uint32_t B
         type(type const&) = delete;
         type& operator=(type const&) = delete;
 
-        void acquire(node&) noexcept {
+        [[gnu::always_inline]] void acquire(node&) noexcept {
             auto const me = world_.self();
+            if (!bias_.enter(me)) acquire_by_ticket(me);
+        }
+        [[gnu::always_inline]] bool try_acquire(node&) noexcept {
+            auto const me = world_.self();
+            return bias_.enter(me) || try_by_ticket(me);
+        }
+        [[gnu::always_inline]] void release(node&) noexcept {
+            if (depth_ == 0) [[likely]]
+                return bias_.leave();
+            release_ticket();
+        }
+
+    private:
+        [[gnu::noinline]] void acquire_by_ticket(std::uint64_t me) noexcept {
             if (again(me)) return;
             auto const mine = next_.fetch_add(1, std::memory_order_relaxed); // order: only uniqueness is needed
             if (!is_turn(mine)) [[unlikely]]
                 wait_turn(mine);
+            bias_.revoke(world_, me, mode_);
             own(me);
         }
-        bool try_acquire(node&) noexcept {
-            auto const me = world_.self();
+        [[gnu::noinline]] bool try_by_ticket(std::uint64_t me) noexcept {
             if (again(me)) return true;
+            if (bias_.is_inside()) return false;
             auto free = serving_.load(std::memory_order_acquire); // sync(ticket.hand-over): acquire
             // order: only uniqueness; no later turn than `free` can have been served before its ticket was drawn
             if (!next_.compare_exchange_strong(free, free + 1, std::memory_order_relaxed)) return false;
-            own(me);
-            return true;
+            bool const alone = bias_.try_revoke(me, mode_);
+            if (alone) own(me);
+            else next_turn();
+            return alone;
         }
-        void release(node&) noexcept {
+        [[gnu::noinline]] void release_ticket() noexcept {
             if (--depth_ != 0) return;
-            owner_.store(0, std::memory_order_relaxed);                     // order: read as our own number by us alone
+            bias_.earn(owner_.load(std::memory_order_relaxed), mode_); // order: our own store
+            owner_.store(0, std::memory_order_relaxed);                // order: read as our own number by us alone
+            next_turn();
+        }
+        void next_turn() noexcept {
             auto const turn = serving_.load(std::memory_order_relaxed) + 1; // order: only the holder writes it
             serving_.store(turn, std::memory_order_release);                // sync(ticket.hand-over): release
             bells_[turn % Bells].ring(world_, mode_);
         }
-
-    private:
         bool again(std::uint64_t me) noexcept {
+            if (bias_.enter_again(me)) return true;
             if (owner_.load(std::memory_order_relaxed) != me) return false; // order: only our own store can read as `me`
             ++depth_;
             return true;

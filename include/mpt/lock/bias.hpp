@@ -1,0 +1,136 @@
+/// lock/bias - the part of a lock that its only user enters by plain stores, until another comes and takes that away.
+///
+///        favourite                                 another, who holds the lock by the lock's own ways
+///        ---------                                 --------------------------------------------------
+///        granted to me?  no: the lock's own ways   granted = nobody
+///        inside = 1                                heavy()    every core passes a full barrier
+///        light()         compiler only             inside != 0: yield, then nap
+///        still granted?  no: inside = 0, as above  inside == 0: alone with the lock
+///        ...
+///        inside = 0
+///
+///   Grant   To the holder that leaves the lock for the `Patience`th time with nobody in between. Every revocation doubles that
+///           number, so that threads that take turns pay for few barriers. The first grant chooses the favourite, for good: a
+///           favourite that was preempted before it wrote `inside` writes late, and no later one may be harmed by it.
+///   States  granted_ changes only under the lock's own ways, so its writers are ordered; inside_, the depth of the favourite's
+///           stay, is written by the favourite alone.
+///   Order   Dekker between granted_ and inside_ (core/fences.hpp, with the visitor as the sleeper): either the favourite's
+///           second look sees the revocation, or the visitor sees it inside. bias.hand-over: what the favourite did inside, the
+///           visitor sees; its retreat releases too, for the visitor may read that store and not the one before. The favourite
+///           acquires nothing: since it was granted the bias, by itself, nobody else has been inside.
+///   Thread  A thread is known by its number. A new thread that has a dead one's number is the favourite in its place: the
+///           system gave the number away after the dead thread's last store, which was not made inside.
+///   Cost    enter and leave: some fifteen instructions and two stores, no read-modify-write. Revoking: one membarrier, and the
+///           rest of the favourite's stay.
+///   Memory  shared memory is fine where all who take the lock have registered (register_heavy): fence_mode::sleeper says so.
+///   Limit   No bias where the mode is fence_mode::both, for then the favourite would have to fence, which costs as much as a
+///           read-modify-write; and none under ThreadSanitizer, where heavy() does nothing.
+///   Tests   test/lock_bias_test.cpp, test/model/ticket_model_test.cpp, test/stress/lock_bias_stress_test.cpp
+#pragma once
+#include <cstdint>
+
+#include <mpt/core/fences.hpp>
+#include <mpt/world/world.hpp>
+
+namespace mpt::inline v0::lock {
+
+template <class World, std::uint32_t Patience> class bias {
+    using atomics = typename World::atomics;
+    using fences = typename atomics::fences;
+    template <class T> using atomic = typename atomics::template atomic<T>;
+    static constexpr unsigned most_yields = 16;
+    static constexpr nanoseconds nap{50'000};
+
+    atomic<std::uint64_t> granted_{0};   // who may enter by plain stores; 0: nobody
+    atomic<std::uint64_t> favourite_{0}; // to whom it may be granted; 0: to anybody
+    atomic<std::uint32_t> inside_{0};    // how deep the favourite is inside; written by the favourite only
+    std::uint32_t patience_ = Patience;  // the rest is the holder's
+    std::uint32_t alone_ = 0;            // how often `last_` has left since another did
+    std::uint64_t last_ = 0;
+
+public:
+    // --- the favourite -------------------------------------------------------------------------------------------------------
+    /// Anyone, who is `me`: true where that enters, also once more.
+    [[gnu::always_inline]] bool enter(std::uint64_t me) noexcept {
+        if constexpr (fences::invisible) return false;
+        if (granted_.load(std::memory_order_relaxed) != me) return false; // order: a first look; the second one counts
+        auto const depth = inside_.load(std::memory_order_relaxed);       // order: our own word
+        inside_.store(depth + 1, std::memory_order_relaxed);              // order: light() after it, heavy() on the other side
+        fences::light(fence_mode::sleeper);
+        if (granted_.load(std::memory_order_relaxed) == me) [[likely]] // order: light() before it, heavy() on the other side
+            return true;
+        return stay_or_retreat(depth);
+    }
+    /// Anyone: true where `me` is the favourite inside, whose bias was revoked meanwhile; it has then entered once more.
+    bool enter_again(std::uint64_t me) noexcept {
+        if (favourite_.load(std::memory_order_relaxed) != me) return false; // order: only our own store can read as `me`
+        auto const depth = inside_.load(std::memory_order_relaxed);         // order: our own word
+        if (depth == 0) return false;
+        inside_.store(depth + 1, std::memory_order_relaxed); // order: only 0 says anything to others
+        return true;
+    }
+    /// The favourite that has entered.
+    [[gnu::always_inline]] void leave() noexcept {
+        auto const depth = inside_.load(std::memory_order_relaxed); // order: our own word
+        inside_.store(depth - 1, std::memory_order_release);        // sync(bias.hand-over): release
+    }
+
+    /// Anyone.
+    bool is_inside() const noexcept { return inside_.load(std::memory_order_acquire) != 0; } // sync(bias.hand-over): acquire
+
+    // --- the holder by the lock's own ways ----------------------------------------------------------------------------------
+    /// Before it is alone: takes the bias away, and waits until the favourite has left.
+    void revoke(World const& world, std::uint64_t me, fence_mode mode) noexcept {
+        if (take_away(me, mode) == 0) [[likely]]
+            return;
+        for (unsigned turn = 0; is_inside(); ++turn)
+            if (turn < most_yields) world.yield();
+            else world.sleep_for(nap);
+        be_patient();
+    }
+    /// The same without waiting. False: the favourite is inside, and everything is as it was.
+    bool try_revoke(std::uint64_t me, fence_mode mode) noexcept {
+        auto const whose = take_away(me, mode);
+        if (whose == 0) return true;
+        if (is_inside()) {
+            granted_.store(whose, std::memory_order_relaxed); // order: nobody else was inside since it was taken away
+            return false;
+        }
+        be_patient();
+        return true;
+    }
+    /// When it goes: who was alone for long is granted the bias.
+    void earn(std::uint64_t me, fence_mode mode) noexcept {
+        if (fences::invisible || mode != fence_mode::sleeper) return;
+        alone_ = me == last_ ? alone_ + 1 : 1;
+        last_ = me;
+        if (alone_ < patience_) return;
+        auto const chosen = favourite_.load(std::memory_order_relaxed);   // order: written by holders only
+        if (chosen == 0) favourite_.store(me, std::memory_order_relaxed); // order: read as our own number by us alone
+        if (chosen == 0 || chosen == me)
+            granted_.store(me, std::memory_order_relaxed); // order: only the favourite, and that is we, enters by it
+    }
+
+private:
+    static constexpr std::uint32_t most_patience = std::uint32_t{1} << 31;
+
+    /// Whose it was; 0: nobody else's.
+    std::uint64_t take_away(std::uint64_t me, fence_mode mode) noexcept {
+        auto const whose = granted_.load(std::memory_order_relaxed); // order: written by holders only
+        if (whose == 0) return 0;
+        granted_.store(0, std::memory_order_relaxed); // order: heavy() after it, light() on the other side
+        if (whose == me) return 0;
+        fences::heavy(mode);
+        return whose;
+    }
+    void be_patient() noexcept {
+        if (patience_ < most_patience) patience_ *= 2;
+    }
+    [[gnu::noinline]] bool stay_or_retreat(std::uint32_t depth) noexcept {
+        if (depth != 0) return true;                 // revoked while we are inside: the visitor waits
+        inside_.store(0, std::memory_order_release); // sync(bias.hand-over): release
+        return false;
+    }
+};
+
+} // namespace mpt::inline v0::lock

@@ -114,6 +114,27 @@ TEST(mpi_group_algebra, comparison_looks_at_members_then_at_their_order) {
     EXPECT_EQ(groups::compare(group{}, group{}), comparison::ident);
 }
 
+TEST(mpi_group_algebra, a_large_job_is_no_trouble) {
+    constexpr std::int32_t n = 300'000;
+    std::mt19937 random{1};
+    ranks mixed(n), everyone(n);
+    std::iota(everyone.begin(), everyone.end(), 0);
+    mixed = everyone;
+    std::ranges::shuffle(mixed, random);
+    auto const a = group::range(0, n), b = group::of(mixed);
+    EXPECT_EQ(groups::compare(a, b), comparison::similar);
+    EXPECT_EQ(groups::union_of(b, a), b);
+    EXPECT_EQ(groups::intersection(a, b), a);
+    EXPECT_EQ(groups::difference(a, b).size(), 0);
+    EXPECT_EQ(groups::incl(a, mixed), b);
+    EXPECT_EQ(groups::excl(b, ranks(everyone.begin() + 1, everyone.end())), group::of({mixed[0]}));
+    std::int32_t const even[][3] = {{0, n - 1, 2}};
+    EXPECT_EQ(groups::range_incl(b, even).size() + groups::range_excl(b, even).size(), n);
+    ranks into(n);
+    groups::translate_ranks(b, everyone, a, into);
+    EXPECT_EQ(into, mixed);
+}
+
 /// Groups as lists, and every operation by looking for members one by one.
 TEST(mpi_group_algebra, random_groups_agree_with_lists) {
     for (unsigned seed = 1; seed <= 300; ++seed) {

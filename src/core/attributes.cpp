@@ -126,7 +126,7 @@ struct attributes::impl {
         }
     }
     /// Removes all; a callback that fails loses its attribute and stops nothing.
-    void drop_all(void* object) noexcept {
+    void drop_all(void* object) {
         while (auto const taken = take_last()) {
             try {
                 if (taken->kind->remove) taken->kind->remove(object, taken->kind->key, taken->value);

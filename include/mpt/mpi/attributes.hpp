@@ -16,8 +16,8 @@
 ///
 ///   Cost    a look along the object's attributes for each call.
 ///   Order   one mutex for each object and each keyvals, held for steps that call nobody.
-///   Limit   A remove callback that always sets its own attribute again keeps remove_all() busy for ever. A keyvals outlives
-///           the attributes that were made with it.
+///   Limit   A remove callback that always sets its own attribute again keeps remove_all() busy for ever; one that leaves by
+///           longjmp takes its attribute with it. A keyvals outlives the attributes that were made with it.
 ///   Tests   test/mpi_attributes_test.cpp
 ///   Source  MPI-4.1 section 7.7; section 11.2.4 for the order at the end of a program
 #pragma once
@@ -80,7 +80,7 @@ public:
     bool remove(void* object, std::int32_t key);
     /// The other way round than they were set. A callback that fails ends it; what is left can be removed later.
     void remove_all(void* object);
-    /// For a copy of the object. In the order in which they were set.
+    /// For a new object, without attributes, that is to be a copy of this one. In the order in which they were set.
     void copy_to(void* object, attributes& copy, void* copied_object) const;
 
 private:

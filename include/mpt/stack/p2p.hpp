@@ -211,13 +211,15 @@ public:
         return a;
     }
     outcome recv(protocol::arrival& taken, std::span<std::byte> into) const {
-        auto* r = lane_->enter([&](engine_type& e) {
-            auto* fresh_one = fresh(e);
-            fresh_one->into = sink{into};
-            e.receive(*fresh_one, taken);
-            return fresh_one;
+        return finish(*start_recv(taken, sink{into}), {wait_for::receive, context_, any_source, any_tag, into.size()});
+    }
+    protocol::request* start_recv(protocol::arrival& taken, sink into) const {
+        return lane_->enter([&](engine_type& e) {
+            auto* r = fresh(e);
+            r->into = into;
+            e.receive(*r, taken);
+            return r;
         });
-        return finish(*r, {wait_for::receive, context_, any_source, any_tag, into.size()});
     }
 
 private:

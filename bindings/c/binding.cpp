@@ -1,5 +1,7 @@
 #include "binding.hpp"
 
+#include "transfer.hpp"
+
 namespace mpt::c {
 
 namespace {
@@ -17,12 +19,15 @@ binding::binding() {
     predefine(errhandlers, word_of(MPI_ERRORS_ABORT), new errhandler{errhandler::action::abort});
     predefine(errhandlers, word_of(MPI_ERRORS_RETURN), new errhandler{errhandler::action::give_back});
     predefine(groups, word_of(MPI_GROUP_EMPTY), new group_object{group{}});
+    predefine(messages, word_of(MPI_MESSAGE_NO_PROC), new message);
     predefine_datatypes(*this);
 }
 
 binding::~binding() {
     for (auto const h : {MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN}) errhandlers.get(h).let_go();
     groups.get(MPI_GROUP_EMPTY).let_go();
+    messages.get(MPI_MESSAGE_NO_PROC).let_go();
+    forget_datatypes(*this);
 }
 
 #if defined(MPT_C_THREADS)

@@ -75,6 +75,7 @@ inline wire wire_of(comm const& c) noexcept { return {*static_cast<lane<stack>*>
 
 /// Makes the handles of the named datatypes stand for them.
 void predefine_datatypes(binding& b);
+void forget_datatypes(binding& b);
 /// Lets go of what was freed while it was active: done, or withdrawn.
 void free_orphans(binding& b);
 /// What chapters do when MPI is entered, and before it is left (while everything still works).

@@ -96,4 +96,8 @@ void predefine_datatypes(binding& b) {
     }
 }
 
+void forget_datatypes(binding& b) {
+    for (auto const [handle, kind] : named_types) b.datatypes.get(handle).let_go();
+}
+
 } // namespace mpt::c

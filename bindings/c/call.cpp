@@ -34,7 +34,7 @@ void call::refuse(int code, char const* argument, std::int64_t value, std::strin
 }
 
 void call::not_supported() const {
-    fail(MPI_ERR_UNSUPPORTED_OPERATION, std::string{name_} + " is not supported by this version of mpt");
+    fail(MPI_ERR_UNSUPPORTED_OPERATION, "is not supported by this version of mpt");
 }
 
 comm& call::object(MPI_Comm h, char const* argument) {

@@ -111,7 +111,10 @@ void type_node::take_order(part const& p, type_node const& child) {
 
 void type_node::close() {
     lower = marked ? marked_lower : true_lower;
-    auto const reach = sum(marked ? marked_upper : true_upper, -lower);
+    auto const end = marked ? marked_upper : true_upper;
+    std::int64_t reach = 0;
+    if (__builtin_sub_overflow(end, lower, &reach))
+        throw error{errc::argument, fmt::format("mpt: a datatype reaches too far: from {} to {}", lower, end)};
     auto const gap = marked ? 0 : (alignment - reach % alignment) % alignment;
     upper = sum(lower, sum(reach, gap));
 }

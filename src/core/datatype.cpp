@@ -54,8 +54,10 @@ type_signature append(type_signature a, type_signature b) noexcept {
 }
 type_signature repeat(type_signature a, std::int64_t count) noexcept {
     type_signature result;
-    for (; count > 0; count >>= 1, a = append(a, a))
+    for (; count > 0; count >>= 1) {
         if (count & 1) result = append(result, a);
+        if (count > 1) a = append(a, a);
+    }
     return result;
 }
 

@@ -24,7 +24,7 @@ std::int64_t product(std::int64_t a, std::int64_t b) {
 }
 
 void check_type(char const* call, datatype const& old) {
-    if (!old) throw error{errc::argument, fmt::format("mpt: datatype::{}: the old type is no datatype", call)};
+    if (!old) throw error{errc::argument, fmt::format("mpt: datatype::{}: what should be a datatype is none", call)};
 }
 void check_count(char const* call, char const* what, std::int64_t n) {
     if (n < 0) throw error{errc::argument, fmt::format("mpt: datatype::{}: a {} of {} is negative", call, what, n)};

@@ -24,7 +24,7 @@ std::int64_t product(std::int64_t a, std::int64_t b) {
 }
 
 void check_type(char const* call, datatype const& old) {
-    if (!old) throw error{errc::argument, fmt::format("mpt: datatype::{}: the old type is no datatype", call)};
+    if (!old) throw error{errc::argument, fmt::format("mpt: datatype::{}: what should be a datatype is none", call)};
 }
 void check_count(char const* call, char const* what, std::int64_t n) {
     if (n < 0) throw error{errc::argument, fmt::format("mpt: datatype::{}: a {} of {} is negative", call, what, n)};
@@ -54,8 +54,10 @@ type_signature append(type_signature a, type_signature b) noexcept {
 }
 type_signature repeat(type_signature a, std::int64_t count) noexcept {
     type_signature result;
-    for (; count > 0; count >>= 1, a = append(a, a))
+    for (; count > 0; count >>= 1) {
         if (count & 1) result = append(result, a);
+        if (count > 1) a = append(a, a);
+    }
     return result;
 }
 
@@ -111,7 +113,10 @@ void type_node::take_order(part const& p, type_node const& child) {
 
 void type_node::close() {
     lower = marked ? marked_lower : true_lower;
-    auto const reach = sum(marked ? marked_upper : true_upper, -lower);
+    auto const end = marked ? marked_upper : true_upper;
+    std::int64_t reach = 0;
+    if (__builtin_sub_overflow(end, lower, &reach))
+        throw error{errc::argument, fmt::format("mpt: a datatype reaches too far: from {} to {}", lower, end)};
     auto const gap = marked ? 0 : (alignment - reach % alignment) % alignment;
     upper = sum(lower, sum(reach, gap));
 }

@@ -1,5 +1,6 @@
 // Moving packed bytes to and from where the steps of a datatype say.
 #include <algorithm>
+#include <type_traits>
 
 #include <mpt/core/cursor.hpp>
 #include <mpt/datatype/layout.hpp>
@@ -31,48 +32,68 @@ struct unpack {
     }
 };
 
-/// Blocks of the same length: a fixed one is moved without a call.
-template <class Way, std::size_t Length, class Each> void fixed(std::int64_t count, Each each) noexcept {
-#pragma GCC unroll 4
-    for (std::int64_t i = 0; i < count; ++i) {
-        auto const [memory, packed] = each(i);
-        Way::template copy<Length>(memory, packed);
-    }
-}
-/// each(i): the i-th block's memory and its packed bytes.
-template <class Way, class Each> void alike(std::int64_t length, std::int64_t count, Each each) noexcept {
+template <std::size_t Length> using length_constant = std::integral_constant<std::size_t, Length>;
+
+/// Calls move(length_constant) for the lengths that deserve a loop of their own, and general() for the others.
+template <class Move, class General> void by_length(std::int64_t length, Move move, General general) noexcept {
     switch (length) {
-    case 1: return fixed<Way, 1>(count, each);
-    case 2: return fixed<Way, 2>(count, each);
-    case 4: return fixed<Way, 4>(count, each);
-    case 8: return fixed<Way, 8>(count, each);
-    case 12: return fixed<Way, 12>(count, each);
-    case 16: return fixed<Way, 16>(count, each);
-    case 24: return fixed<Way, 24>(count, each);
-    case 32: return fixed<Way, 32>(count, each);
-    default:
-        for (std::int64_t i = 0; i < count; ++i) {
-            auto const [memory, packed] = each(i);
-            Way::copy(memory, packed, length);
-        }
+    case 1: return move(length_constant<1>{});
+    case 2: return move(length_constant<2>{});
+    case 4: return move(length_constant<4>{});
+    case 8: return move(length_constant<8>{});
+    case 12: return move(length_constant<12>{});
+    case 16: return move(length_constant<16>{});
+    case 24: return move(length_constant<24>{});
+    case 32: return move(length_constant<32>{});
+    case 40: return move(length_constant<40>{});
+    case 48: return move(length_constant<48>{});
+    case 56: return move(length_constant<56>{});
+    case 64: return move(length_constant<64>{});
+    default: return general();
     }
 }
 
-template <class Way> struct spot {
-    std::uintptr_t memory;
-    typename Way::packed packed;
-};
-
-/// Both sides regular.
+/// Blocks of one length, regular on both sides. Four at a time: their addresses need no multiplication.
+template <class Way, std::size_t Length> void regular_fixed(std::uintptr_t memory, std::int64_t stride, typename Way::packed p,
+                                                            std::int64_t packed_stride, std::int64_t count) noexcept {
+    for (; count >= 4; count -= 4, memory = moved(memory, 4 * stride), p += 4 * packed_stride) {
+        Way::template copy<Length>(memory, p);
+        Way::template copy<Length>(moved(memory, stride), p + packed_stride);
+        Way::template copy<Length>(moved(memory, 2 * stride), p + 2 * packed_stride);
+        Way::template copy<Length>(moved(memory, 3 * stride), p + 3 * packed_stride);
+    }
+    for (; count > 0; --count, memory = moved(memory, stride), p += packed_stride) Way::template copy<Length>(memory, p);
+}
 template <class Way> void regular(std::uintptr_t memory, std::int64_t stride, typename Way::packed p,
                                   std::int64_t packed_stride, std::int64_t length, std::int64_t count) noexcept {
-    alike<Way>(length, count, [=](std::int64_t i) { return spot<Way>{moved(memory, i * stride), p + i * packed_stride}; });
+    auto const fixed = [&]<std::size_t Length>(length_constant<Length>) {
+        regular_fixed<Way, Length>(memory, stride, p, packed_stride, count);
+    };
+    by_length(length, fixed, [&] {
+        for (; count > 0; --count, memory = moved(memory, stride), p += packed_stride) Way::copy(memory, p, length);
+    });
 }
 
-/// Cuts n bytes from `offset` on of things that have `unit` bytes each: part(i, from, packed, bytes) for what is not whole,
+/// Blocks of one length, side by side in the packed data.
+template <class Way, std::size_t Length>
+void listed_fixed(std::uintptr_t memory, block const* b, typename Way::packed p, std::int64_t count) noexcept {
+#pragma GCC unroll 4
+    for (std::int64_t i = 0; i < count; ++i)
+        Way::template copy<Length>(moved(memory, b[i].at), p + i * static_cast<std::int64_t>(Length));
+}
+template <class Way>
+void listed(std::uintptr_t memory, block const* b, typename Way::packed p, std::int64_t length, std::int64_t count) noexcept {
+    auto const fixed = [&]<std::size_t Length>(length_constant<Length>) { listed_fixed<Way, Length>(memory, b, p, count); };
+    by_length(length, fixed, [&] {
+        for (; count > 0; --count, ++b, p += length) Way::copy(moved(memory, b->at), p, length);
+    });
+}
+
+/// Cuts n bytes from `offset` on of `all` things that have `unit` bytes each: part(i, from, packed, bytes) for what is not whole,
 /// whole(i, packed, count) for what is.
 template <class Packed, class Part, class Whole>
-void cut(std::int64_t unit, std::int64_t offset, std::int64_t n, Packed p, Part part, Whole whole) noexcept {
+void cut(std::int64_t unit, std::int64_t all, std::int64_t offset, std::int64_t n, Packed p, Part part, Whole whole) noexcept {
+    if (n == unit * all) return whole(0, p, all);
     std::int64_t i = 0;
     if (offset != 0) {
         i = offset / unit;
@@ -107,7 +128,7 @@ public:
 private:
     static void strided(step const& s, std::uintptr_t memory, packed p, std::int64_t offset, std::int64_t n) noexcept {
         cut(
-            s.length, offset, n, p,
+            s.length, s.count, offset, n, p,
             [&](std::int64_t i, std::int64_t from, packed q, std::int64_t k) {
                 Way::copy(moved(memory, i * s.stride + from), q, k);
             },
@@ -118,15 +139,12 @@ private:
 
     static void blocks_alike(step const& s, std::uintptr_t memory, packed p, std::int64_t offset, std::int64_t n) noexcept {
         cut(
-            s.length, offset, n, p,
+            s.length, s.count, offset, n, p,
             [&](std::int64_t i, std::int64_t from, packed q, std::int64_t k) {
                 Way::copy(moved(memory, s.blocks[i].at + from), q, k);
             },
             [&](std::int64_t first, packed q, std::int64_t count) {
-                auto const* b = s.blocks + first;
-                alike<Way>(s.length, count, [=, l = s.length](std::int64_t i) {
-                    return spot<Way>{moved(memory, b[i].at), q + i * l};
-                });
+                listed<Way>(memory, s.blocks + first, q, s.length, count);
             });
     }
 
@@ -162,7 +180,7 @@ private:
     static void loop(step const& s, std::uintptr_t memory, packed p, std::int64_t offset, std::int64_t n) noexcept {
         auto const& child = *s.child;
         cut(
-            s.length, offset, n, p,
+            s.length, s.count, offset, n, p,
             [&](std::int64_t i, std::int64_t from, packed q, std::int64_t k) {
                 move(child, moved(memory, i * s.stride), q, from, k);
             },

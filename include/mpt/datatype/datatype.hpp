@@ -11,7 +11,7 @@
 ///
 ///   Bounds are those of the standard's text. Where nothing was resized, the upper bound is rounded up so that the extent is a
 ///   multiple of the strictest alignment among the elements; where anything inside was resized, its bounds alone count.
-///   An element of a type without elements takes no part in anything.
+///   A part without elements (a block of length 0) takes no part in any of this.
 ///
 ///   Cost    a copy counts a reference; of a named type nothing is counted. layout() is built once, by whoever asks first.
 ///   Limit   sizes and displacements have 63 bits, and what exceeds them is an error. Trees are walked recursively.
@@ -115,7 +115,7 @@ public:
     std::int64_t true_extent() const noexcept { return facts_->true_upper - facts_->true_lower; }
     /// How many basic elements there are: a complex number is one, a pair is two.
     std::int64_t elements() const noexcept { return facts_->elements; }
-    /// The kind of all elements where they are an array of it, one after the other; else mixed.
+    /// The kind of all elements where those of one of this type are an array of it; else mixed.
     element_kind element() const noexcept { return facts_->element; }
     bool is_predefined() const noexcept { return facts_->named != element_kind::mixed; }
     /// Bytes in external32.

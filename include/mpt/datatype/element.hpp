@@ -6,11 +6,11 @@
 ///   options: INTEGER, REAL and LOGICAL have four bytes.
 ///
 ///        kind         values            size align external
-///        c_long       signed_integer       8     8        4      MPI-4.1 table 14.2 fixes the last column
+///        c_long       signed_integer       8     8        4      the standard fixes the last column
 ///        float_int    pair                 8     4        8      parts: c_float at 0, c_int at 4
 ///
 ///   Tests   test/datatype_element_test.cpp
-///   Source  MPI-4.1 sections 3.2.2, 6.9.2, 6.9.4, 14.5.2 and 19.1.9.
+///   Source  MPI-4.1 sections 3.2.2, 6.9.2, 6.9.4 and 15.5.2.
 #pragma once
 #include <array>
 #include <complex>

@@ -8,7 +8,7 @@
 ///   Errors  a number that the smaller form does not hold is an error that names it; nothing is written beyond it.
 ///   Limit   the tree is walked element by element: for exchange with other machines and for files, not for speed.
 ///   Tests   test/datatype_external32_test.cpp
-///   Source  MPI-4.1 sections 5.3 and 14.5.2.
+///   Source  MPI-4.1 sections 5.3 and 15.5.2.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -128,7 +128,7 @@ constexpr element_facts pair_of(std::string_view name, element_kind first, eleme
         Second second;
     };
     constexpr auto second_at = sizeof(First) + (alignof(Second) - sizeof(First) % alignof(Second)) % alignof(Second);
-    return {name,  pair,   sizeof(First) + sizeof(Second), alignof(both), static_cast<std::uint8_t>(external),
+    return {name,  pair,   sizeof(First) + sizeof(Second),       alignof(both), static_cast<std::uint8_t>(external),
             first, second, static_cast<std::uint8_t>(second_at), sizeof(both)};
 }
 /// A type that C++ may lack: Fortran's of a fixed size.

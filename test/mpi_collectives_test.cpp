@@ -56,6 +56,9 @@ TYPED_TEST(mpi_collectives, scatter_into_values_and_ranges) {
 TYPED_TEST(mpi_collectives, everybody_to_everybody) {
     this->job(3, [](auto world) {
         int const me = world.rank();
+        long value = me == 2 ? 17 : 0;
+        world.broadcast(value, 2);
+        EXPECT_EQ(value, 17);
         EXPECT_EQ(world.allgather(std::array{me, me}), (std::vector{0, 0, 1, 1, 2, 2}));
         EXPECT_EQ(world.alltoall(std::vector{10 * me, 10 * me + 1, 10 * me + 2}), (std::vector{me, 10 + me, 20 + me}));
     });

@@ -74,7 +74,8 @@ public:
     template <receivable T> as<void> broadcast(T&& data, rank root = 0) const {
         return Errors::run([&] {
             checks::to("broadcast", root, ranks());
-            coll::broadcast(team(), detail::room_of(data), root);
+            std::span<std::byte> const bytes = detail::room_of(data);
+            coll::broadcast(team(), bytes, root);
         });
     }
 

@@ -34,7 +34,7 @@ TEST(core_copy, a_part_is_a_run_of_its_own) {
     for (unsigned seed = s.first; seed != s.first + s.count; ++seed) {
         SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
         dice d{seed};
-        auto const n = 1 + d.below(3000);
+        auto const n = 1 + d.below(20000);
         auto const first = d.below(n), size = d.below(n - first + 1);
         auto bytes = values_of(seed, 0, 0, n);
         scattered from{n, d}, into{n, d};

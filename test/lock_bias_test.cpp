@@ -164,7 +164,7 @@ TEST(bias, keeps_no_late_comer_out_of_a_lock_whose_favourite_is_in_a_tight_loop)
         stop = true;
         favourite.join();
     }
-    EXPECT_EQ(fenced::atomics::fences::heavy_ones, times) << "each of them met a lock that was biased";
+    EXPECT_GE(fenced::atomics::fences::heavy_ones, times) << "each of them met a lock that was biased";
 }
 
 } // namespace

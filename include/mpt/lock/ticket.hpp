@@ -40,8 +40,9 @@
 namespace mpt::inline v0::lock {
 
 /// Spins: looks before the first yield, about a microsecond: the price of a switch. Yields: yields before the first sleep.
-/// Patience: how often a thread leaves the lock with nobody in between before it may enter by plain stores (lock/bias.hpp).
-template <std::uint32_t Spins = 1000, std::uint32_t Yields = 16, std::uint32_t Bells = 8, std::uint32_t Patience = 1024>
+/// Patience: how often a thread leaves the lock with nobody in between before it may enter by plain stores (lock/bias.hpp): what so
+/// many tickets cost more is what a revocation costs, a microsecond or two.
+template <std::uint32_t Spins = 1000, std::uint32_t Yields = 16, std::uint32_t Bells = 8, std::uint32_t Patience = 256>
 struct basic_ticket {
     static_assert(Bells > 0 && (Bells & (Bells - 1)) == 0, "mpt::lock::ticket: the number of bells is a power of two");
     using kind = mpt::kind::lock;

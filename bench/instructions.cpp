@@ -73,7 +73,7 @@ template <class S, class Put, class Take> bool exchange(Put put, Take take, int 
         one.send(in, 0, 7);
         zero.recv(in, 1, 7);
     };
-    for (int i = 0; i < 100; ++i) round([](auto w, word& v) { send(w, v); }, [](auto w, word& v) { recv(w, v); });
+    for (int i = 0; i < 1000; ++i) round([](auto w, word& v) { send(w, v); }, [](auto w, word& v) { recv(w, v); });
     for (int i = 0; i < 100; ++i) round([](auto w, word& v) { isend(w, v); }, [](auto w, word& v) { irecv(w, v); });
     for (int i = 0; i < times; ++i) round(put, take);
     return right;

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include <pthread.h>
+
 #include "lock_conformance.hpp"
 
 namespace mpt::test {
@@ -13,6 +15,22 @@ using all_asleep_on_two_bells = lock::basic_ticket<0, 0, 2>;
 INSTANTIATE_TYPED_TEST_SUITE_P(ticket, lock_conformance, lock::ticket);
 INSTANTIATE_TYPED_TEST_SUITE_P(all_asleep_on_one_bell, lock_conformance, all_asleep_on_one_bell);
 INSTANTIATE_TYPED_TEST_SUITE_P(all_asleep_on_two_bells, lock_conformance, all_asleep_on_two_bells);
+
+/// In processes that have registered, their children too: visitors pay for the fences, and the lock is biased. Few passes earn it,
+/// so that it comes and goes all the time.
+template <class Ticket> struct of_registered : Ticket {
+    template <class World> struct type : Ticket::template type<World> {
+        type() : Ticket::template type<World>{World{}, registered() ? fence_mode::sleeper : fence_mode::both} {}
+    };
+    static bool registered() {
+        static bool const here = register_heavy() && ::pthread_atfork(nullptr, nullptr, [] { register_heavy(); }) == 0;
+        return here;
+    }
+};
+using biased = of_registered<lock::ticket>;
+using biased_soon = of_registered<lock::basic_ticket<0, 0, 1, 1>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(biased, lock_conformance, biased);
+INSTANTIATE_TYPED_TEST_SUITE_P(biased_soon, lock_conformance, biased_soon);
 
 template <class Lock> void pass_to_and_fro(Lock& lock, int rounds) {
     ten_counters counters;

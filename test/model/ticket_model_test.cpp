@@ -94,7 +94,8 @@ TEST(ticket_model, lets_one_in_at_a_time_while_its_bias_comes_and_goes) {
 }
 
 TEST(ticket_model, needs_every_order_of_its_bias) {
-    for (auto const& m : needless({.schedules = schedules(20'000)}, lock_program<biased>{fence_mode::sleeper, 3, 3}, "bias.hpp"))
+    for (auto const& m :
+         needless({.schedules = schedules(20'000)}, lock_program<biased>{fence_mode::sleeper, 3, 3}, "bias.hpp"))
         ADD_FAILURE() << m;
 }
 

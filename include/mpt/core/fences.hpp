@@ -11,6 +11,8 @@
 ///        if (asleep) ring the bell                          process passes a full barrier
 ///                                             poll once more, then sleep
 ///
+///   A lock that one thread enters again and again, and another rarely, is the same (lock/bias.hpp): its user is the sender.
+///
 ///   Where the kernel refuses membarrier, or ranks outnumber CPUs (then sleeping is frequent and the system call dear), the
 ///   node's mode is `fence::both`: both sides fence. The mode is one word of the control segment, the same for all.
 ///
@@ -18,8 +20,8 @@
 ///   not on x86.
 ///
 ///   This is the one header that tools/check_sync.py lets hold a bare fence. ThreadSanitizer does not understand fences:
-///   under it light() and heavy() become no-ops and say so by `invisible`; who uses them (world/bell.hpp) then takes a
-///   read-modify-write of the flag on both sides instead.
+///   under it light() and heavy() become no-ops and say so by `invisible`; who uses them then does without: world/bell.hpp takes
+///   a read-modify-write of the flag on both sides, lock/bias.hpp lets nobody in.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -75,8 +75,10 @@ public:
         inside_.store(depth - 1, std::memory_order_release);        // sync(bias.hand-over): release
     }
 
-    /// Anyone.
-    bool is_inside() const noexcept { return inside_.load(std::memory_order_acquire) != 0; } // sync(bias.hand-over): acquire
+    /// Anyone: a hint that spares those who do not wait a revocation that would find the favourite inside.
+    bool seems_taken() const noexcept {
+        return granted_.load(std::memory_order_relaxed) != 0 && is_inside(); // order: a hint
+    }
 
     // --- the holder by the lock's own ways ----------------------------------------------------------------------------------
     /// Before it is alone: takes the bias away, and waits until the favourite has left.
@@ -114,6 +116,7 @@ public:
 private:
     static constexpr std::uint32_t most_patience = std::uint32_t{1} << 31;
 
+    bool is_inside() const noexcept { return inside_.load(std::memory_order_acquire) != 0; } // sync(bias.hand-over): acquire
     /// Whose it was; 0: nobody else's.
     std::uint64_t take_away(std::uint64_t me, fence_mode mode) noexcept {
         auto const whose = granted_.load(std::memory_order_relaxed); // order: written by holders only

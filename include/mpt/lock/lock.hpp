@@ -11,6 +11,9 @@
 ///   l.acquire(n)        -         returns when the caller holds the lock                             anyone
 ///   l.try_acquire(n)    bool      never waits                                                        anyone
 ///   l.release(n)        -         the last release lets the next waiter in                           the holder
+///
+///   fence_mode::sleeper promises that every process whose threads take the lock has registered (register_heavy): who comes rarely
+///   may then pay for who comes often. fence_mode::both promises nothing.
 #pragma once
 #include <concepts>
 
@@ -46,8 +49,8 @@ template <lock_type T> class [[nodiscard]] guard {
     [[no_unique_address]] typename T::node node_{};
 
 public:
-    explicit guard(T& l) noexcept : lock_{l} { lock_.acquire(node_); }
-    ~guard() { lock_.release(node_); }
+    [[gnu::always_inline]] explicit guard(T& l) noexcept : lock_{l} { lock_.acquire(node_); }
+    [[gnu::always_inline]] ~guard() { lock_.release(node_); }
     guard(guard const&) = delete;
     guard& operator=(guard const&) = delete;
 };

@@ -8,7 +8,8 @@
 ///          look `spins` times, then yield `yields` times                   a load where nobody sleeps on it
 ///          arm bell[mine % bells], look once more, sleep
 ///
-///   States  free: serving == next. held: serving is the holder's ticket; tickets serving+1 .. next-1 wait.
+///   States  free: serving == next. held: serving is the holder's ticket; tickets serving+1 .. next-1 wait. By bias: depth_ is 0;
+///           whoever draws a ticket then revokes the bias in its turn, and is the holder when the favourite has left.
 ///   Order   One hand-over: release stores serving (release), the next holder loads it (acquire). A waiter that sleeps is
 ///           reached through its bell (world/bell.hpp, Dekker): the release either sees it armed and wakes, or the
 ///           waiter's last look at `serving`, which comes after arm(), sees its turn. The bell belongs to the ticket, so
@@ -18,12 +19,15 @@
 ///           writes 0 before it lets the lock go; whatever else it reads, it is not the holder.
 ///   Wake    no wake-up is lost, and yet no sleep is longer than 100 ms: a ringer that is stopped or killed between its two
 ///           steps, and a kernel that loses a wake-up, cost that much and do not hang anybody.
-///   Cost    free: one read-modify-write to acquire; two stores and a load to release, each of a line that is the holder's
-///           while nobody waits, and a full fence only where the node's mode is fence_mode::both.
-///   Memory  three lines and the bells; shared memory is fine: the owner's number is unique on the machine.
+///   Cost    by bias: two stores, some fifteen instructions. By ticket, free: one read-modify-write to acquire; two stores and a
+///           load to release, each of a line that is the holder's while nobody waits, and a full fence only where the node's mode
+///           is fence_mode::both.
+///   Memory  three lines and the bells; shared memory is fine: the owner's number is unique on the machine, and a mode that is not
+///           `both` says that all processes which map the lock have registered (core/fences.hpp).
 ///   Limit   A release still looks at its bell after the next holder may have come: the lock's memory outlives the last
 ///           release. At most 2^32 - 1 threads wait. A holder that dies keeps the lock.
-///   Tests   test/lock_ticket_test.cpp (conformance), test/model/ticket_model_test.cpp (every order is needed, none missing)
+///   Tests   test/lock_ticket_test.cpp (conformance), test/model/ticket_model_test.cpp (every order is needed, none missing),
+///           test/stress/lock_bias_stress_test.cpp
 #pragma once
 #include <array>
 #include <cstdint>
@@ -36,8 +40,9 @@
 namespace mpt::inline v0::lock {
 
 /// Spins: looks before the first yield, about a microsecond: the price of a switch. Yields: yields before the first sleep.
-/// Patience: how often a thread leaves the lock with nobody in between before it may enter by plain stores (lock/bias.hpp).
-template <std::uint32_t Spins = 1000, std::uint32_t Yields = 16, std::uint32_t Bells = 8, std::uint32_t Patience = 4096>
+/// Patience: how often a thread leaves the lock with nobody in between before it may enter by plain stores (lock/bias.hpp): what so
+/// many tickets cost more is what a revocation costs, a microsecond or two.
+template <std::uint32_t Spins = 1000, std::uint32_t Yields = 16, std::uint32_t Bells = 8, std::uint32_t Patience = 256>
 struct basic_ticket {
     static_assert(Bells > 0 && (Bells & (Bells - 1)) == 0, "mpt::lock::ticket: the number of bells is a power of two");
     using kind = mpt::kind::lock;
@@ -95,7 +100,7 @@ struct basic_ticket {
         }
         [[gnu::noinline]] bool try_by_ticket(std::uint64_t me) noexcept {
             if (again(me)) return true;
-            if (bias_.is_inside()) return false;
+            if (bias_.seems_taken()) return false;
             auto free = serving_.load(std::memory_order_acquire); // sync(ticket.hand-over): acquire
             // order: only uniqueness; no later turn than `free` can have been served before its ticket was drawn
             if (!next_.compare_exchange_strong(free, free + 1, std::memory_order_relaxed)) return false;

@@ -8,8 +8,9 @@
 ///   may wait on any of them. With one lane there are no others, and nothing is paid.
 ///
 ///   No thread waits while it holds the lock. A lane whose lock is lock::none compiles to the bare engine. The lock has the
-///   node's fence mode: where the sleeper pays, a release fences nothing. Only threads of this process take it, and joining the
-///   job has registered this process for the sleeper's barrier, or changed the mode: it need not wait for the others' word.
+///   node's fence mode: where the sleeper pays, a release fences nothing, and a lane that one thread uses is entered by plain
+///   stores (lock/bias.hpp). Only threads of this process take it, and joining the job has registered this process for the
+///   sleeper's barrier, or changed the mode: it need not wait for the others' word.
 ///
 ///   Threads   of one rank may wait on one lane at once. Whoever completes what another may sleep over rings the lane's bell
 ///             (wait/doorbell.hpp, rule 2): a completion is not slept through.

@@ -71,7 +71,7 @@ TYPED_TEST(coll_reduce, an_operation_may_send_messages) {
         matrix const m = element_of(1, world.rank(), 0);
         matrix result;
         coll::reduce(team, u.operand(), reinterpret_cast<std::byte const*>(&m), reinterpret_cast<std::byte*>(&result), 1, 2);
-        if (world.rank() == 2) EXPECT_EQ(result, combined(false, 1, 0, 3, 0));
+        if (world.rank() == 2) { EXPECT_EQ(result, combined(false, 1, 0, 3, 0)); }
     });
 }
 

@@ -20,8 +20,8 @@ TYPED_TEST(mpi_collectives, gather_values_and_ranges) {
         auto const flags = world.gather(me != 1);
         if (me == 1) EXPECT_EQ(values, (std::vector{0, 10, 20}));
         else EXPECT_TRUE(values.empty());
-        if (me == 2) EXPECT_EQ(ranges, (std::vector{0, 0, 1, -1, 2, -2}));
-        if (me == 0) EXPECT_EQ(flags, (std::vector<bool>{true, false, true}));
+        if (me == 2) { EXPECT_EQ(ranges, (std::vector{0, 0, 1, -1, 2, -2})); }
+        if (me == 0) { EXPECT_EQ(flags, (std::vector<bool>{true, false, true})); }
     });
 }
 

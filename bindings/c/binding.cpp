@@ -8,6 +8,14 @@ namespace {
 
 template <class T> void predefine(handle_table<T>& table, std::uintptr_t word, T* object) { table.predefine(word, object); }
 
+struct predefined_handler {
+    errhandler::action what;
+    MPI_Errhandler handle;
+};
+predefined_handler const error_handlers[] = {{errhandler::action::fatal, MPI_ERRORS_ARE_FATAL},
+                                             {errhandler::action::abort, MPI_ERRORS_ABORT},
+                                             {errhandler::action::give_back, MPI_ERRORS_RETURN}};
+
 #if defined(MPT_C_THREADS)
 thread_local binding* mine = nullptr;
 #endif
@@ -15,16 +23,17 @@ thread_local binding* mine = nullptr;
 } // namespace
 
 binding::binding() {
-    predefine(errhandlers, word_of(MPI_ERRORS_ARE_FATAL), new errhandler{errhandler::action::fatal});
-    predefine(errhandlers, word_of(MPI_ERRORS_ABORT), new errhandler{errhandler::action::abort});
-    predefine(errhandlers, word_of(MPI_ERRORS_RETURN), new errhandler{errhandler::action::give_back});
+    for (auto const [what, handle] : error_handlers) predefine(errhandlers, word_of(handle), new errhandler{what, handle});
+    file_handler = ref<errhandler>{errhandlers.get(MPI_ERRORS_RETURN)};
+    predefine(infos, word_of(MPI_INFO_ENV), new info_object);
     predefine(groups, word_of(MPI_GROUP_EMPTY), new group_object{group{}});
     predefine(messages, word_of(MPI_MESSAGE_NO_PROC), new message);
     predefine_datatypes(*this);
 }
 
 binding::~binding() {
-    for (auto const h : {MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN}) errhandlers.get(h).let_go();
+    for (auto const [what, handle] : error_handlers) errhandlers.get(handle).let_go();
+    infos.get(MPI_INFO_ENV).let_go();
     groups.get(MPI_GROUP_EMPTY).let_go();
     messages.get(MPI_MESSAGE_NO_PROC).let_go();
     forget_datatypes(*this);

@@ -6,6 +6,7 @@
 ///   Some calls are allowed before MPI_Init and after MPI_Finalize (info objects, error handlers, versions): the binding is
 ///   there from the first call on.
 #pragma once
+#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,12 @@
 #include "request.hpp"
 
 namespace mpt::c {
+
+/// The bits of Fortran's .true. and .false. in logicals of a size.
+struct fortran_booleans {
+    int size;
+    std::array<std::byte, 16> yes{}, no{};
+};
 
 enum class stage : std::uint8_t { before, running, over };
 
@@ -57,6 +64,10 @@ struct binding {
     std::mutex changing;                             // for what follows
     std::map<void*, std::span<std::byte>> allocated; // by MPI_Alloc_mem
     error_registry errors;
+    ref<errhandler> file_handler; // MPI_FILE_NULL's: what a new file gets
+    keyvals comm_keys, type_keys;
+    std::array<int, MPI_UNIVERSE_SIZE - MPI_TAG_UB + 1> environment_attributes{}; // by key, from MPI_TAG_UB on
+    std::optional<fortran_booleans> booleans;                                     // as MPI_Abi_set_fortran_booleans told
     std::string last_error; // the sentence of the last error that was raised, with its code
     int last_code = MPI_SUCCESS;
 
@@ -70,6 +81,11 @@ struct binding {
     }
 };
 
+/// An object's error handler, which lives while it is used: it may free itself.
+ref<errhandler> handler_of(binding& b, comm const& c);
+/// Does with an error what a handler does, and comes back where that does. The object is the one that is not null.
+void handle_error(binding& b, errhandler const& h, MPI_Comm comm, MPI_File file, int code, std::string const& text);
+
 /// The channel of a communicator.
 inline wire wire_of(comm const& c) noexcept { return {*static_cast<lane<stack>*>(c.lane), c.context}; }
 
@@ -81,6 +97,10 @@ void free_orphans(binding& b);
 /// What chapters do when MPI is entered, and before it is left (while everything still works).
 void begin_chapters(binding& b);
 void end_chapters(binding& b);
+/// Gives the predefined attributes of communicators their values.
+void begin_attributes(binding& b);
+/// COMM_SELF's attributes: user code, which runs while everything still works.
+void end_attributes(binding& b);
 
 #if defined(MPT_C_THREADS)
 /// Ranks that are threads: each has a binding of its own, which its further threads must take up.

@@ -3,8 +3,12 @@
 
 namespace mpt::c {
 
-void begin_chapters(binding&) {}
+void begin_chapters(binding& b) {
+    begin_attributes(b);
+    b.infos.get(MPI_INFO_ENV).hints = environment_info({}, b.world->size());
+}
 void end_chapters(binding& b) {
+    end_attributes(b);
     flush_all(b);
     free_orphans(b);
 }

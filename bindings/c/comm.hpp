@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <mpt/core/types.hpp>
+#include <mpt/mpi/attributes.hpp>
+#include <mpt/mpi/cartesian.hpp>
 #include <mpt/stack/group.hpp>
 
 #include "counted.hpp"
@@ -17,20 +20,25 @@ namespace mpt::c {
 class send_buffer;
 
 struct comm : counted {
-    group members;        // ours
-    mpt::rank me;         // our rank in it
+    group members; // ours
+    mpt::rank me;  // our rank in it
     context_id context{};
     void* lane = nullptr; // mpt::lane<stack>
     MPI_Comm handle = MPI_COMM_NULL;
     ref<errhandler> handler;
     std::string name;
-    std::shared_ptr<send_buffer> buffer; // of its buffered sends
+    std::shared_ptr<send_buffer> buffer;  // of its buffered sends
+    std::unique_ptr<attributes> attached; // made when they are first asked for (attributes.hpp)
+    std::uint32_t assertions = 0;         // hints: bits by communicators.cpp's list
+    std::optional<cartesian> grid;
 
     comm(group g, mpt::rank r, context_id c, void* on_lane) : members{std::move(g)}, me{r}, context{c}, lane{on_lane} {}
 
     int size() const noexcept { return members.size(); }
     /// How many ranks a message may name.
     int peers() const noexcept { return members.size(); }
+    /// How many dimensions its grid has.
+    int dims() const noexcept { return grid ? static_cast<int>(grid->dims().size()) : 0; }
     static bool is_inter() noexcept { return false; }
 };
 

@@ -1,10 +1,214 @@
 // Chapter 7: communicators.
-#include "binding.hpp"
-#include "entries.hpp"
+#include "communicators.hpp"
 
-namespace mpt::c::impl {
+#include <algorithm>
+#include <numeric>
+
+#include <mpt/coll/allgather.hpp>
+#include <mpt/coll/broadcast.hpp>
+#include <mpt/core/hash.hpp>
+#include <mpt/mpi/group_algebra.hpp>
+
+#include "attributes.hpp"
+#include "buffered.hpp"
+#include "entries.hpp"
+#include "text.hpp"
+
+namespace mpt::c {
+
+ref<comm> derived(binding& b, comm const& parent, group members, context_id context) {
+    auto const me = *members.find(b.run().me());
+    auto c = ref<comm>::adopt(new comm{std::move(members), me, context, &b.run().lane_of(context)});
+    std::lock_guard const g{b.changing};
+    c->handler = parent.handler;
+    return c;
+}
+
+MPI_Comm publish(binding& b, ref<comm> c) {
+    auto& object = *c;
+    return object.handle = binding::publish<MPI_Comm>(b.comms, std::move(c));
+}
+
+namespace {
+
+using team = coll::team<stack>;
+
+team team_of(comm const& c) noexcept { return {wire_of(c), c.members, c.me}; }
+
+template <class T> std::vector<T> allgathered(comm const& c, T const& mine) {
+    std::vector<T> all(static_cast<std::size_t>(c.size()));
+    coll::blocks const places{std::as_writable_bytes(std::span{all}), sizeof(T)};
+    coll::allgather(team_of(c), source{&mine, sizeof mine}, places);
+    return all;
+}
+
+/// Drawn by the first of a team.
+context_id agreed(binding& b, team const& t) {
+    auto context = b.run().new_context();
+    std::span<std::byte> const bytes = std::as_writable_bytes(std::span{&context, 1});
+    coll::broadcast(t, coll::place{bytes}, 0);
+    return context;
+}
+
+/// Where a group of some of the parent's processes talks while the others know nothing of it. It follows from parent and tag.
+wire side_wire(binding& b, comm const& parent, int tag) {
+    auto const mixed = hash_of("create_group", static_cast<std::uint64_t>(parent.context), tag);
+    context_id const context{(mixed | std::uint64_t{1} << 63) & ~std::uint64_t{1}};
+    return {b.run().lane_of(context), context};
+}
+
+void check_subset(call& on, comm const& parent, group const& g) {
+    for (std::int32_t i = 0; i < g.size(); ++i)
+        if (!parent.members.find(g.world(i)))
+            on.fail(MPI_ERR_GROUP, "rank " + std::to_string(i) + " of group is not in comm, which has " +
+                                       std::to_string(parent.size()) + " processes");
+}
+
+// --- hints --------------------------------------------------------------------------------------------------------------------
+
+constexpr std::string_view assertions[] = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length",
+                                           "mpi_assert_allow_overtaking", "mpi_assert_strict_start_ordering"};
+
+/// What is not among the assertions, or no boolean, is ignored.
+void take_hints(comm& c, info_object const* hints) {
+    for (std::uint32_t i = 0; hints && i < std::size(assertions); ++i) {
+        auto const value = hints->hints.get(assertions[i]);
+        auto const yes = value ? as_boolean(*value) : std::nullopt;
+        if (yes) c.assertions = (c.assertions & ~(1u << i)) | std::uint32_t{*yes} << i;
+    }
+}
+
+// --- the life of a communicator -------------------------------------------------------------------------------------------------
+
+MPI_Comm duplicate(call& on, comm& c, info_object const* hints) {
+    auto& b = on.of();
+    ref<comm> const kept{c}; // callbacks may free it
+    auto const twin = derived(b, c, c.members, agreed(b, team_of(c)));
+    twin->grid = c.grid;
+    take_hints(*twin, hints);
+    auto const handle = publish(b, twin);
+    try {
+        copy_attributes(b, c, *twin);
+    } catch (...) {
+        if (auto* const gone = b.comms.remove(word_of(handle))) gone->let_go();
+        throw;
+    }
+    return handle;
+}
+
+MPI_Comm handle_or_null(binding& b, ref<comm> c) { return c ? publish(b, std::move(c)) : MPI_COMM_NULL; }
+
+/// The same for every process of a part; all ranks of this version are on one host.
+int part_by_type(comm const& c, int type, info_object const* hints) {
+    if (type == MPI_COMM_TYPE_SHARED) return 0;
+    if (type != MPI_COMM_TYPE_HW_GUIDED && type != MPI_COMM_TYPE_RESOURCE_GUIDED) return MPI_UNDEFINED;
+    if (!hints) return MPI_UNDEFINED;
+    if (hints->hints.get("mpi_hw_resource_type") == "mpi_shared_memory") return 0;
+    auto const set = type == MPI_COMM_TYPE_RESOURCE_GUIDED ? hints->hints.get("mpi_pset_name") : std::nullopt;
+    if (set == "mpi://WORLD") return 0;
+    return set == "mpi://SELF" ? c.me.value : MPI_UNDEFINED;
+}
+
+/// Waits until all that this process has started here is done; its requests stay for who waits for them.
+void complete_pending(binding& b, comm const& c) {
+    std::vector<ref<request>> all;
+    auto const take = [&](request& r) {
+        if (r.active && r.blamed == c.handle) all.emplace_back(r);
+    };
+    b.requests.each([&](request& r, std::uintptr_t) { take(r); });
+    {
+        std::lock_guard const g{b.changing};
+        for (auto const& r : b.orphans) take(*r);
+    }
+    for (auto const& r : all) {
+        auto& home = r->home();
+        home.wait(r->about(), [&](auto&) { return r->peek(home); });
+    }
+}
+
+void free_comm(call& on, MPI_Comm& handle, bool when_done) {
+    auto& b = on.of();
+    ref<comm> const c{b.comms.get(handle)};
+    if (c.get() == b.world || c.get() == b.self) on.fail(MPI_ERR_COMM, "comm is " + c->name + ", which cannot be freed");
+    if (when_done) complete_pending(b, *c);
+    remove_attributes(b, *c);
+    if (c->buffer) c->buffer->flush(); // it is detached
+    if (auto* const gone = b.comms.remove(word_of(handle))) gone->let_go();
+    handle = MPI_COMM_NULL;
+}
+
+[[noreturn]] void no_other_side(call& on) { on.fail(MPI_ERR_COMM, "comm is an intracommunicator: it has no remote group"); }
+
+} // namespace
+
+ref<comm> created(binding& b, comm const& parent, group const& members) {
+    auto const contexts = allgathered(parent, b.run().new_context());
+    if (!members.find(b.run().me())) return {};
+    auto const leader = *parent.members.find(members.world(0));
+    return derived(b, parent, members, contexts[static_cast<std::size_t>(leader.value)]);
+}
+
+ref<comm> split(binding& b, comm const& parent, int color, int key) {
+    struct vote {
+        std::int32_t color, key;
+        context_id context; // the one that counts is the first one's
+    };
+    auto const votes = allgathered(parent, vote{color, key, b.run().new_context()});
+    if (color == MPI_UNDEFINED) return {};
+    auto const of = [&](std::int32_t r) -> vote const& { return votes[static_cast<std::size_t>(r)]; };
+    std::vector<std::int32_t> ranks(votes.size());
+    std::iota(ranks.begin(), ranks.end(), 0);
+    std::erase_if(ranks, [&](std::int32_t r) { return of(r).color != color; });
+    std::ranges::stable_sort(ranks, {}, [&](std::int32_t r) { return of(r).key; });
+    return derived(b, parent, groups::incl(parent.members, ranks), of(ranks.front()).context);
+}
+
+namespace impl {
 
 void Comm_size(call&, comm& c, int& size) { size = c.size(); }
 void Comm_rank(call&, comm& c, int& rank) { rank = c.me; }
+void Comm_group(call& on, comm& c, MPI_Group& group) { group = publish(on.of(), c.members); }
+void Comm_compare(call&, comm& a, comm& b, int& result) {
+    auto const like = groups::compare(a.members, b.members);
+    result = &a == &b ? MPI_IDENT : like == comparison::ident ? MPI_CONGRUENT : static_cast<int>(like);
+}
+void Comm_test_inter(call&, comm& c, int& flag) { flag = c.is_inter(); }
+void Comm_remote_size(call& on, comm&, int&) { no_other_side(on); }
+void Comm_remote_group(call& on, comm&, MPI_Group&) { no_other_side(on); }
+/// No process of this version was spawned.
+void Comm_get_parent(call&, MPI_Comm& parent) { parent = MPI_COMM_NULL; }
 
-} // namespace mpt::c::impl
+void Comm_dup(call& on, comm& c, MPI_Comm& made) { made = duplicate(on, c, nullptr); }
+void Comm_dup_with_info(call& on, comm& c, info_object* hints, MPI_Comm& made) { made = duplicate(on, c, hints); }
+void Comm_create(call& on, comm& c, group_object& g, MPI_Comm& made) {
+    check_subset(on, c, g.members);
+    made = handle_or_null(on.of(), created(on.of(), c, g.members));
+}
+void Comm_create_group(call& on, comm& c, group_object& g, int tag, MPI_Comm& made) {
+    auto& b = on.of();
+    check_subset(on, c, g.members);
+    made = MPI_COMM_NULL;
+    if (auto const me = g.members.find(b.run().me()))
+        made = publish(b, derived(b, c, g.members, agreed(b, {side_wire(b, c, tag), g.members, *me})));
+}
+void Comm_split(call& on, comm& c, int color, int key, MPI_Comm& made) {
+    made = handle_or_null(on.of(), split(on.of(), c, color, key));
+}
+void Comm_split_type(call& on, comm& c, int type, int key, info_object* hints, MPI_Comm& made) {
+    made = handle_or_null(on.of(), split(on.of(), c, part_by_type(c, type, hints), key));
+}
+void Comm_free(call& on, MPI_Comm& handle) { free_comm(on, handle, false); }
+void Comm_disconnect(call& on, MPI_Comm& handle) { free_comm(on, handle, true); }
+
+void Comm_set_info(call&, comm& c, info_object* hints) { take_hints(c, hints); }
+void Comm_get_info(call& on, comm& c, MPI_Info& used) {
+    auto hints = ref<info_object>::adopt(new info_object);
+    for (std::uint32_t i = 0; i < std::size(assertions); ++i)
+        hints->hints.set(assertions[i], (c.assertions >> i & 1) != 0 ? "true" : "false");
+    used = binding::publish<MPI_Info>(on.of().infos, std::move(hints));
+}
+void Comm_set_name(call&, comm& c, char const* name) { c.name = std::string_view{name}.substr(0, MPI_MAX_OBJECT_NAME - 1); }
+void Comm_get_name(call&, comm& c, char* name, int& length) { put_text(c.name, name, MPI_MAX_OBJECT_NAME, length); }
+
+} // namespace impl
+} // namespace mpt::c

@@ -145,7 +145,8 @@ class Entry:
             return self.guard(p, self.check_data(p))
         if kind.pattern or p.callback:
             wanted = kind.allowed in ('text', 'pointer') and 'null' not in p.words
-            at = f'{name}.small || {name}.large ? &on : nullptr' if self.type_(p).startswith('either') else name
+            at = (f'{name}.small || {name}.large ? &on : nullptr' if self.type_(p).startswith('either')
+                  else f'{name} ? &on : nullptr' if p.callback else name)
             return self.guard(p, [f'on.not_null({at}, "{name}");'] if wanted else [])
         if p.direction == 'out':
             return []

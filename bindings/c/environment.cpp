@@ -6,6 +6,7 @@
 
 #include "binding.hpp"
 #include "entries.hpp"
+#include "text.hpp"
 
 namespace mpt::c {
 
@@ -47,13 +48,6 @@ void enter(call& on, int level) {
     b.comms.predefine(word_of(MPI_COMM_SELF), b.self);
     b.at = stage::running;
     begin_chapters(b);
-}
-
-void put_text(std::string_view text, char* into, std::size_t room, int& length) {
-    auto const n = std::min(text.size(), room - 1);
-    std::memcpy(into, text.data(), n);
-    into[n] = 0;
-    length = static_cast<int>(n);
 }
 
 } // namespace

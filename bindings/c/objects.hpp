@@ -1,8 +1,10 @@
 /// objects - what the handles stand for that have no header of their own.
 #pragma once
+#include <memory>
 #include <string>
 
 #include <mpt/datatype/datatype.hpp>
+#include <mpt/mpi/attributes.hpp>
 #include <mpt/mpi/info.hpp>
 
 #include "counted.hpp"
@@ -18,6 +20,7 @@ struct datatype_object : counted {
     bool committed = false;
     MPI_Datatype handle = MPI_DATATYPE_NULL;
     std::string name;
+    std::unique_ptr<attributes> attached; // made when they are first asked for (attributes.hpp)
 
     explicit datatype_object(datatype t) : type{std::move(t)} {}
 };

@@ -8,10 +8,13 @@ namespace mpt::c {
 
 namespace {
 
+std::string name_of(comm const& c) { return c.name.empty() ? "a communicator without a name" : c.name; }
+
 std::string where(binding const& b, comm const* c) {
     if (b.at != stage::running) return "";
     std::string s = " (rank " + std::to_string(b.world->me) + " of " + std::to_string(b.world->size());
-    if (c && c != b.world && c != b.self) s += ", rank " + std::to_string(c->me) + " of " + std::to_string(c->size()) + " in " + c->name;
+    if (c && c != b.world && c != b.self)
+        s += ", rank " + std::to_string(c->me) + " of " + std::to_string(c->size()) + " in " + name_of(*c);
     return s + ')';
 }
 
@@ -21,29 +24,42 @@ std::string where(binding const& b, comm const* c) {
     std::exit(code);
 }
 
+/// For whoever asks MPI_Error_string.
+void remember(binding& b, int code, std::string const& text) {
+    std::lock_guard const g{b.changing};
+    b.last_code = code;
+    b.last_error = text;
+}
+
 } // namespace
+
+ref<errhandler> handler_of(binding& b, comm const& c) {
+    std::lock_guard const g{b.changing};
+    return c.handler;
+}
+
+void handle_error(binding& b, errhandler const& h, MPI_Comm comm, MPI_File file, int code, std::string const& text) {
+    switch (h.what) {
+    case errhandler::action::fatal:
+    case errhandler::action::abort: end(b, code, text);
+    case errhandler::action::comm_function: return h.of_comm(&comm, &code);
+    case errhandler::action::file_function: return h.of_file(&file, &code);
+    case errhandler::action::session_function: // these objects are not there yet
+    case errhandler::action::win_function:
+    case errhandler::action::give_back: return;
+    }
+}
 
 int raise(call const& c, int code, std::string const& sentence) {
     auto& b = c.of();
     auto* on = b.comms.find_handle(c.on());
     if (!on) on = b.self;
-    auto text = std::string{c.name()} + ": " + (sentence.starts_with("mpt: ") ? sentence.substr(5) : sentence) + where(b, on);
-    b.last_code = code;
-    b.last_error = text;
-    auto* const handler = on ? on->handler.get() : b.errhandlers.find_handle(MPI_ERRORS_ARE_FATAL);
-    switch (handler->what) {
-    case errhandler::action::give_back: return code;
-    case errhandler::action::comm_function: {
-        ref<errhandler> const kept{*handler}; // it may free itself
-        auto handle = on->handle;
-        int told = code;
-        kept->of_comm(&handle, &told);
-        return code;
-    }
-    case errhandler::action::fatal:
-    case errhandler::action::abort: break;
-    }
-    end(b, code, text);
+    auto const text =
+        std::string{c.name()} + ": " + (sentence.starts_with("mpt: ") ? sentence.substr(5) : sentence) + where(b, on);
+    remember(b, code, text);
+    auto const handler = on ? handler_of(b, *on) : ref<errhandler>{b.errhandlers.get(MPI_ERRORS_ARE_FATAL)};
+    handle_error(b, *handler, on ? on->handle : MPI_COMM_NULL, MPI_FILE_NULL, code, text);
+    return code;
 }
 
 } // namespace mpt::c

@@ -1,0 +1,245 @@
+// Chapter 9 of the C interface: error handlers, error classes and codes.
+#include <stdexcept>
+
+#include "shared.hpp"
+
+namespace {
+
+using mpt::c::test::dup_of;
+using mpt::c::test::expect_failure;
+using mpt::c::test::expect_ring;
+using mpt::c::test::ranks;
+
+/// What the handlers of these tests saw, each rank its own.
+struct seen {
+    MPI_Comm comm;
+    int code;
+    friend bool operator==(seen const&, seen const&) = default;
+};
+thread_local std::vector<seen> calls;
+
+void note(MPI_Comm* c, int* code, ...) { calls.push_back({*c, *code}); }
+void note_and_throw(MPI_Comm* c, int* code, ...) {
+    note(c, code);
+    throw std::runtime_error{"of the handler"};
+}
+void use_mpi(MPI_Comm* c, int* code, ...) {
+    note(c, code);
+    auto twin = dup_of(MPI_COMM_SELF);
+    expect_ring(twin);
+    MPI_Comm_free(&twin);
+    MPI_Errhandler mine = MPI_ERRHANDLER_NULL; // and let it go while it runs
+    MPI_Comm_get_errhandler(*c, &mine);
+    MPI_Comm_set_errhandler(*c, MPI_ERRORS_RETURN);
+    MPI_Errhandler_free(&mine);
+}
+
+MPI_Errhandler handler_of(MPI_Comm c) {
+    MPI_Errhandler h = MPI_ERRHANDLER_NULL;
+    EXPECT_EQ(MPI_Comm_get_errhandler(c, &h), MPI_SUCCESS);
+    return h;
+}
+MPI_Errhandler made_of(MPI_Comm_errhandler_function* f) {
+    MPI_Errhandler h = MPI_ERRHANDLER_NULL;
+    EXPECT_EQ(MPI_Comm_create_errhandler(f, &h), MPI_SUCCESS);
+    return h;
+}
+int bad_send(MPI_Comm c) { return MPI_Send(nullptr, -1, MPI_INT, 0, 0, c); }
+
+TEST(CErrors, AHandlerIsCalledWithItsCommunicatorAndTheCodeComesBack) {
+    ranks(2, [](int, int) {
+        calls.clear();
+        auto c = dup_of(MPI_COMM_WORLD);
+        auto h = made_of(note);
+        EXPECT_EQ(MPI_Comm_set_errhandler(c, h), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Errhandler_free(&h), MPI_SUCCESS); // the communicator keeps it
+        EXPECT_EQ(h, MPI_ERRHANDLER_NULL);
+        EXPECT_EQ(bad_send(c), MPI_ERR_COUNT);
+        EXPECT_EQ(calls, (std::vector<seen>{{c, MPI_ERR_COUNT}}));
+        EXPECT_EQ(bad_send(MPI_COMM_WORLD), MPI_ERR_COUNT);
+        EXPECT_EQ(calls.size(), 1u);
+        EXPECT_EQ(MPI_Comm_call_errhandler(c, MPI_ERR_TOPOLOGY), MPI_SUCCESS);
+        EXPECT_EQ(calls.back(), (seen{c, MPI_ERR_TOPOLOGY}));
+        EXPECT_EQ(MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_TOPOLOGY), MPI_SUCCESS); // MPI_ERRORS_RETURN
+        MPI_Comm_free(&c);
+    });
+}
+
+TEST(CErrors, NewCommunicatorsHaveTheirParentsHandler) {
+    ranks(2, [](int, int) {
+        calls.clear();
+        auto c = dup_of(MPI_COMM_WORLD);
+        EXPECT_EQ(handler_of(c), MPI_ERRORS_RETURN);
+        auto h = made_of(note);
+        MPI_Comm_set_errhandler(c, h);
+        MPI_Comm part = MPI_COMM_NULL, made = MPI_COMM_NULL;
+        MPI_Group all = MPI_GROUP_NULL;
+        MPI_Comm_group(c, &all);
+        MPI_Comm_split(c, 1, 0, &part);
+        MPI_Comm_create(c, all, &made);
+        auto twin = dup_of(c);
+        for (auto* x : {&part, &made, &twin}) {
+            EXPECT_EQ(bad_send(*x), MPI_ERR_COUNT);
+            EXPECT_EQ(calls.back().comm, *x);
+            auto theirs = handler_of(*x);
+            EXPECT_EQ(theirs, h);
+            MPI_Errhandler_free(&theirs);
+        }
+        EXPECT_EQ(calls.size(), 3u);
+        MPI_Comm_set_errhandler(part, MPI_ERRORS_RETURN); // theirs alone
+        bad_send(part), bad_send(twin);
+        EXPECT_EQ(calls.size(), 4u);
+        for (auto* x : {&part, &made, &twin, &c}) MPI_Comm_free(x);
+        MPI_Group_free(&all);
+        MPI_Errhandler_free(&h);
+    });
+}
+
+TEST(CErrors, AHandlerIsFreedAsOftenAsItWasGiven) {
+    ranks(1, [](int, int) {
+        auto h = made_of(note);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
+        auto again = handler_of(MPI_COMM_WORLD), dead = h;
+        EXPECT_EQ(again, h);
+        MPI_Errhandler_free(&h);
+        EXPECT_EQ(MPI_Comm_set_errhandler(MPI_COMM_SELF, again), MPI_SUCCESS); // still named
+        MPI_Errhandler_free(&again);
+        expect_failure(MPI_Errhandler_free(&dead), MPI_ERR_ERRHANDLER, {"errhandler is 0x", "freed"});
+        again = handler_of(MPI_COMM_WORLD); // a new name
+        EXPECT_EQ(MPI_Comm_set_errhandler(MPI_COMM_WORLD, again), MPI_SUCCESS);
+        MPI_Errhandler_free(&again);
+        for (auto c : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+        for (int i = 0; i < 3; ++i) {
+            auto predefined = handler_of(MPI_COMM_WORLD);
+            EXPECT_EQ(MPI_Errhandler_free(&predefined), MPI_SUCCESS);
+            EXPECT_EQ(predefined, MPI_ERRHANDLER_NULL);
+        }
+        EXPECT_EQ(handler_of(MPI_COMM_WORLD), MPI_ERRORS_RETURN);
+    });
+}
+
+TEST(CErrors, AHandlerMayCallMpiReplaceItselfAndThrow) {
+    ranks(1, [](int, int) {
+        calls.clear();
+        auto h = made_of(use_mpi);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
+        MPI_Errhandler_free(&h);
+        EXPECT_EQ(bad_send(MPI_COMM_WORLD), MPI_ERR_COUNT);
+        EXPECT_EQ(bad_send(MPI_COMM_WORLD), MPI_ERR_COUNT); // by MPI_ERRORS_RETURN
+        EXPECT_EQ(calls.size(), 1u);
+        h = made_of(note_and_throw);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
+        MPI_Errhandler_free(&h);
+        EXPECT_THROW(bad_send(MPI_COMM_WORLD), std::runtime_error);
+        EXPECT_EQ(calls.size(), 2u);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        expect_ring(MPI_COMM_WORLD);
+    });
+}
+
+TEST(CErrors, ErrorsWithoutAnObjectAreSelfs) {
+    ranks(1, [](int, int) {
+        calls.clear();
+        auto h = made_of(note);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, h);
+        int n = 0;
+        EXPECT_EQ(MPI_Group_size(MPI_GROUP_NULL, &n), MPI_ERR_GROUP);
+        EXPECT_EQ(calls, (std::vector<seen>{{MPI_COMM_SELF, MPI_ERR_GROUP}}));
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+        MPI_Errhandler_free(&h);
+    });
+}
+
+int files = 0;
+void note_file(MPI_File* f, int* code, ...) {
+    EXPECT_EQ(*f, MPI_FILE_NULL);
+    EXPECT_EQ(*code, MPI_ERR_FILE);
+    ++files;
+}
+void of_session(MPI_Session*, int*, ...) {}
+void of_window(MPI_Win*, int*, ...) {}
+
+TEST(CErrors, HandlersBelongToOneSortOfObject) {
+    ranks(1, [](int, int) {
+        MPI_Errhandler f = MPI_ERRHANDLER_NULL, s = f, w = f, now = f;
+        EXPECT_EQ(MPI_File_create_errhandler(note_file, &f), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Session_create_errhandler(of_session, &s), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Win_create_errhandler(of_window, &w), MPI_SUCCESS);
+        for (auto h : {f, s, w})
+            expect_failure(MPI_Comm_set_errhandler(MPI_COMM_WORLD, h), MPI_ERR_ERRHANDLER, {"another sort", "communicators"});
+        MPI_File_get_errhandler(MPI_FILE_NULL, &now);
+        EXPECT_EQ(now, MPI_ERRORS_RETURN);
+        expect_failure(MPI_File_set_errhandler(MPI_FILE_NULL, w), MPI_ERR_ERRHANDLER, {"another sort", "files"});
+        EXPECT_EQ(MPI_File_set_errhandler(MPI_FILE_NULL, f), MPI_SUCCESS);
+        EXPECT_EQ(MPI_File_call_errhandler(MPI_FILE_NULL, MPI_ERR_FILE), MPI_SUCCESS);
+        EXPECT_EQ(files, 1);
+        MPI_File_get_errhandler(MPI_FILE_NULL, &now);
+        EXPECT_EQ(now, f);
+        for (auto* h : {&f, &s, &w, &now}) EXPECT_EQ(MPI_Errhandler_free(h), MPI_SUCCESS);
+        expect_failure(MPI_Comm_create_errhandler(nullptr, &f), MPI_ERR_ARG, {"comm_errhandler_fn is a null pointer"});
+        expect_failure(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRHANDLER_NULL), MPI_ERR_ERRHANDLER,
+                       {"MPI_ERRHANDLER_NULL"});
+    });
+}
+
+std::string text_of(int code) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = -1;
+    EXPECT_EQ(MPI_Error_string(code, text, &length), MPI_SUCCESS);
+    EXPECT_EQ(std::string{text}.size(), static_cast<std::size_t>(length));
+    return text;
+}
+int class_of(int code) {
+    int c = -1;
+    EXPECT_EQ(MPI_Error_class(code, &c), MPI_SUCCESS);
+    return c;
+}
+
+TEST(CErrors, TheTextOfTheLastErrorSaysWhatWasWrong) {
+    ranks(1, [](int, int) {
+        for (int const code : {MPI_ERR_RANK, MPI_ERR_COMM, MPI_ERR_ABI, MPI_T_ERR_INVALID}) EXPECT_EQ(class_of(code), code);
+        EXPECT_TRUE(text_of(MPI_ERR_RANK).starts_with("MPI_ERR_RANK: ")) << text_of(MPI_ERR_RANK);
+        auto const before = text_of(MPI_ERR_COUNT);
+        EXPECT_EQ(bad_send(MPI_COMM_WORLD), MPI_ERR_COUNT);
+        auto const after = text_of(MPI_ERR_COUNT);
+        EXPECT_TRUE(after.starts_with(before));
+        EXPECT_NE(after.find("MPI_Send: count is -1"), std::string::npos) << after;
+        EXPECT_EQ(text_of(MPI_ERR_RANK).find("MPI_Send"), std::string::npos); // of another code
+        expect_failure(MPI_Error_class(12345, nullptr), MPI_ERR_ARG, {"errorclass"});
+        int c = 0;
+        expect_failure(MPI_Error_class(12345, &c), MPI_ERR_ARG, {"12345"});
+    });
+}
+
+TEST(CErrors, UsersAddClassesCodesAndTexts) {
+    ranks(1, [](int, int) {
+        int cls = 0, code = 0, other = 0;
+        EXPECT_EQ(MPI_Add_error_class(&cls), MPI_SUCCESS);
+        EXPECT_GT(cls, MPI_ERR_LASTCODE);
+        EXPECT_EQ(MPI_Add_error_code(cls, &code), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Add_error_code(MPI_ERR_IO, &other), MPI_SUCCESS);
+        EXPECT_EQ(class_of(code), cls);
+        EXPECT_EQ(class_of(cls), cls);
+        EXPECT_EQ(class_of(other), MPI_ERR_IO);
+        EXPECT_EQ(text_of(code), "");
+        EXPECT_EQ(MPI_Add_error_string(code, "the coffee is cold"), MPI_SUCCESS);
+        EXPECT_EQ(text_of(code), "the coffee is cold");
+        expect_failure(MPI_Add_error_string(MPI_ERR_RANK, "mine"), MPI_ERR_ARG, {"MPI_Add_error_string"});
+        expect_failure(MPI_Remove_error_class(cls), MPI_ERR_ARG, {"MPI_Remove_error_class"}); // it has a code
+        expect_failure(MPI_Remove_error_code(code), MPI_ERR_ARG, {"MPI_Remove_error_code"});  // it has a text
+        calls.clear();
+        auto h = made_of(note);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
+        MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+        EXPECT_EQ(calls, (std::vector<seen>{{MPI_COMM_WORLD, code}}));
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Errhandler_free(&h);
+        EXPECT_EQ(MPI_Remove_error_string(code), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Remove_error_code(code), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Remove_error_class(cls), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Remove_error_code(other), MPI_SUCCESS);
+        expect_failure(MPI_Comm_call_errhandler(MPI_COMM_WORLD, code), MPI_ERR_ARG, {std::to_string(code).c_str()});
+    });
+}
+
+} // namespace

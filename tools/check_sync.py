@@ -5,7 +5,7 @@
     // order: why relaxed is enough                           beside a relaxed one
 
 The comment stands on a line of the statement, on the line above it, or behind the brace that follows it. A bare fence, `std::atomic` and <atomic> stand only where
-ALLOWED says. Read: include/ and src/ (tests may do as they like).
+ALLOWED says. Read: include/, src/ and bindings/ (tests may do as they like).
 usage: check_sync.py [ROOT | --self-test]
        check_sync.py --list [ROOT]        prints docs/memory-order.md, which must be what it prints"""
 import collections
@@ -152,7 +152,7 @@ def table(sides):
 
 def survey(root):
     sides, errors = collections.defaultdict(list), []
-    files = list(lint.sources(root, 'include', 'src'))
+    files = list(lint.sources(root, 'include', 'src', 'bindings'))
     names = set().union(*(atomic_names(plain((root / rel).read_text())) for rel in files))
     for rel in files:
         errors += read_file(root, rel, names, sides)

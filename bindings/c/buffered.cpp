@@ -56,9 +56,8 @@ bool send_buffer::test() {
 bool send_buffer::peek(lane<stack> const& home) noexcept {
     std::unique_lock const g{changing_, std::try_to_lock};
     if (!g) return false;
-    return std::ranges::all_of(blocks_, [&](block const& b) {
-        return &b.on.on() == &home ? b.under_way->complete : b.on.on().peek(*b.under_way);
-    });
+    return std::ranges::all_of(
+        blocks_, [&](block const& b) { return &b.on.on() == &home ? b.under_way->complete : b.on.on().peek(*b.under_way); });
 }
 
 void send_buffer::flush() {

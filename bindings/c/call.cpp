@@ -17,8 +17,8 @@ std::string bad_handle(std::uintptr_t word, std::uintptr_t null, char const* sor
     return std::string{"is "} + text + ", which is no " + sort + ", or one that was freed";
 }
 
-template <class T, class Handle> T& living(call const& on, handle_table<T> const& table, Handle h, Handle null, char const* sort,
-                                           char const* null_name, char const* argument, int code) {
+template <class T, class Handle> T& living(call const& on, handle_table<T> const& table, Handle h, Handle null,
+                                           char const* sort, char const* null_name, char const* argument, int code) {
     auto* const object = table.find_handle(h);
     if (!object) [[unlikely]]
         on.fail(code, std::string{argument} + ' ' + bad_handle(word_of(h), word_of(null), sort, null_name));
@@ -33,9 +33,7 @@ void call::refuse(int code, char const* argument, std::int64_t value, std::strin
     fail(code, std::string{argument} + " is " + std::to_string(value) + "; allowed: " + allowed);
 }
 
-void call::not_supported() const {
-    fail(MPI_ERR_UNSUPPORTED_OPERATION, "is not supported by this version of mpt");
-}
+void call::not_supported() const { fail(MPI_ERR_UNSUPPORTED_OPERATION, "is not supported by this version of mpt"); }
 
 comm& call::object(MPI_Comm h, char const* argument) {
     auto& c = living(*this, binding_.comms, h, MPI_COMM_NULL, "communicator", "MPI_COMM_NULL", argument, MPI_ERR_COMM);
@@ -78,7 +76,9 @@ void call::bad_rank(int value, int size, char const* argument, also words, int c
     refuse(code, argument, value, allowed);
 }
 
-void call::root(int value, comm const& c, char const* argument) const { rank(value, c.peers(), argument, also::none, MPI_ERR_ROOT); }
+void call::root(int value, comm const& c, char const* argument) const {
+    rank(value, c.peers(), argument, also::none, MPI_ERR_ROOT);
+}
 bool call::is_root(int value, comm const& c) noexcept { return value == c.me; }
 
 void call::one_of(std::int64_t value, std::int64_t const* values, std::size_t n, char const* names, char const* argument,

@@ -161,14 +161,11 @@ template <class F> int run(char const* name, bool large, bool anytime, F&& f) {
     } catch (error const& e) {
         code = mpi_code_of(e);
         sentence = e.what();
-    } catch (std::bad_alloc const&) {
-    }
+    } catch (std::bad_alloc const&) {}
     return raise(c, code, sentence);
 }
 
 /// A wide value that leaves through an int: MPI_UNDEFINED where it does not fit.
-inline int narrow(MPI_Count n) noexcept {
-    return n == static_cast<int>(n) ? static_cast<int>(n) : MPI_UNDEFINED;
-}
+inline int narrow(MPI_Count n) noexcept { return n == static_cast<int>(n) ? static_cast<int>(n) : MPI_UNDEFINED; }
 
 } // namespace mpt::c

@@ -82,8 +82,9 @@ void Abort(call& on, comm&, int code) {
 
 void Get_version(call&, int& version, int& subversion) { version = MPI_VERSION, subversion = MPI_SUBVERSION; }
 void Get_library_version(call&, char* text, int& length) {
-    put_text("mpt " + to_string(header_version) + " (MPI " + std::to_string(MPI_VERSION) + '.' + std::to_string(MPI_SUBVERSION) +
-                 ", standard ABI " + std::to_string(MPI_ABI_VERSION) + '.' + std::to_string(MPI_ABI_SUBVERSION) + ')',
+    put_text("mpt " + to_string(header_version) + " (MPI " + std::to_string(MPI_VERSION) + '.' +
+                 std::to_string(MPI_SUBVERSION) + ", standard ABI " + std::to_string(MPI_ABI_VERSION) + '.' +
+                 std::to_string(MPI_ABI_SUBVERSION) + ')',
              text, MPI_MAX_LIBRARY_VERSION_STRING, length);
 }
 void Abi_get_version(call&, int& major, int& minor) { major = MPI_ABI_VERSION, minor = MPI_ABI_SUBVERSION; }
@@ -114,8 +115,12 @@ void Free_mem(call& on, void* base) {
     all.erase(it);
 }
 
-MPI_Aint Aint_add(MPI_Aint base, MPI_Aint disp) { return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(disp)); }
-MPI_Aint Aint_diff(MPI_Aint a, MPI_Aint b) { return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(a) - static_cast<std::uintptr_t>(b)); }
+MPI_Aint Aint_add(MPI_Aint base, MPI_Aint disp) {
+    return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(disp));
+}
+MPI_Aint Aint_diff(MPI_Aint a, MPI_Aint b) {
+    return static_cast<MPI_Aint>(static_cast<std::uintptr_t>(a) - static_cast<std::uintptr_t>(b));
+}
 
 /// A profiling tool replaces it; here it does nothing.
 void Pcontrol(call&, int) {}

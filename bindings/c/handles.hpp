@@ -44,7 +44,8 @@ template <class T> class handle_table {
     std::mutex changing_;
 
     slot* at(std::uint32_t number) const noexcept {
-        if (number < first_number || number >= used_.load(std::memory_order_acquire)) return nullptr; // sync(c.handles): acquire
+        if (number < first_number || number >= used_.load(std::memory_order_acquire))
+            return nullptr; // sync(c.handles): acquire
         auto const i = number - first_number;
         return &(*chunks_[i / per_chunk])[i % per_chunk];
     }
@@ -108,7 +109,8 @@ public:
     template <class F> void each(F&& f) {
         auto const end = used_.load(std::memory_order_acquire); // sync(c.handles): acquire
         for (auto n = first_number; n < end; ++n)
-            if (auto& s = *at(n); s.object) f(*s.object, std::uintptr_t{s.generation.load(std::memory_order_relaxed)} << 32 | n); // order: at rest
+            if (auto& s = *at(n); s.object)
+                f(*s.object, std::uintptr_t{s.generation.load(std::memory_order_relaxed)} << 32 | n); // order: at rest
     }
 
 private:

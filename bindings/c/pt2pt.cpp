@@ -58,8 +58,7 @@ struct packed {
     std::vector<std::byte> bytes;
     datatype_object& type;
 
-    packed(call& on, void const* buffer, MPI_Count count, datatype_object const& t)
-        : type{on.of().datatypes.get(MPI_BYTE)} {
+    packed(call& on, void const* buffer, MPI_Count count, datatype_object const& t) : type{on.of().datatypes.get(MPI_BYTE)} {
         moved_data layout;
         auto const from = layout.out(buffer, count, t.type);
         bytes.resize(from.size());
@@ -136,15 +135,16 @@ void Irecv(call& on, void* b, MPI_Count n, datatype_object& t, int source, int t
 }
 void Isendrecv(call& on, void const* sb, MPI_Count sn, datatype_object& st, int dest, int stag, void* rb, MPI_Count rn,
                datatype_object& rt, int source, int rtag, comm& c, MPI_Request& r) {
-    r = launch(on.of(), ref<request>::adopt(new transfer_request{transfer{letter_of(rb, rn, rt, source, rtag, c)},
-                                                                 sender(sb, sn, st, dest, stag, c), {}, c.handle}));
+    r = launch(on.of(),
+               ref<request>::adopt(new transfer_request{
+                   transfer{letter_of(rb, rn, rt, source, rtag, c)}, sender(sb, sn, st, dest, stag, c), {}, c.handle}));
 }
 void Isendrecv_replace(call& on, void* b, MPI_Count n, datatype_object& t, int dest, int stag, int source, int rtag, comm& c,
                        MPI_Request& r) {
     packed out{on, b, n, t};
     auto send = sender(out.bytes.data(), static_cast<MPI_Count>(out.bytes.size()), out.type, dest, stag, c);
-    r = launch(on.of(), ref<request>::adopt(new transfer_request{transfer{letter_of(b, n, t, source, rtag, c)},
-                                                                 std::move(send), std::move(out.bytes), c.handle}));
+    r = launch(on.of(), ref<request>::adopt(new transfer_request{transfer{letter_of(b, n, t, source, rtag, c)}, std::move(send),
+                                                                 std::move(out.bytes), c.handle}));
 }
 
 void Send_init(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
@@ -165,7 +165,8 @@ void Recv_init(call& on, void* b, MPI_Count n, datatype_object& t, int source, i
 
 void Start(call& on, MPI_Request& handle) {
     auto& r = on.object(handle, "request");
-    if (!r.persistent) on.fail(MPI_ERR_REQUEST, "request is not persistent: an operation that was started cannot be started again");
+    if (!r.persistent)
+        on.fail(MPI_ERR_REQUEST, "request is not persistent: an operation that was started cannot be started again");
     if (r.active) on.fail(MPI_ERR_REQUEST, "request is active already");
     r.start();
 }

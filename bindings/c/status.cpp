@@ -1,7 +1,7 @@
 // Chapters 3 and 5: what a status holds.
+#include "status.hpp"
 #include "binding.hpp"
 #include "entries.hpp"
-#include "status.hpp"
 
 namespace mpt::c {
 
@@ -38,7 +38,9 @@ void Get_elements(call&, MPI_Status const* s, datatype_object& t, MPI_Count& cou
 }
 void Get_elements_x(call& on, MPI_Status const* s, datatype_object& t, MPI_Count& count) { Get_elements(on, s, t, count); }
 void Status_set_elements(call&, MPI_Status* s, datatype_object& t, MPI_Count count) { set_bytes(*s, bytes_of(t.type, count)); }
-void Status_set_elements_x(call& on, MPI_Status* s, datatype_object& t, MPI_Count count) { Status_set_elements(on, s, t, count); }
+void Status_set_elements_x(call& on, MPI_Status* s, datatype_object& t, MPI_Count count) {
+    Status_set_elements(on, s, t, count);
+}
 
 void Test_cancelled(call&, MPI_Status const* s, int& flag) { flag = is_cancelled(*s); }
 void Status_set_cancelled(call&, MPI_Status* s, int flag) { set_cancelled(*s, flag != 0); }

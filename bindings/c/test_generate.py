@@ -9,6 +9,7 @@ import tempfile
 
 import constants as constants_table
 import declare
+import entries
 import generate
 import header
 import reading
@@ -66,6 +67,45 @@ HEADER_LINES = [
     '#define MPI_COMM_NULL ((MPI_Comm) 0x00000100)', '#define MPI_COMM_NONE MPI_COMM_NULL ', '(deprecated since MPI-2.0)',
     'int MPI_Op_create(MPI_User_function *fn, int codes[], int ranges[][3]);', 'MPI_Comm PMPI_Wait(void);',
     'int PMPI_Send_c(const void *buf, MPI_Count count, const MPI_Count counts[], int root, MPI_Comm *comm);',
+]
+ENTRIES = '''chapter 3: Messages
+section pt2pt: Sending
+MPI_Send large: Sends.
+    buf: BUFFER[count datatype], count: COUNT, datatype: DATATYPE, dest: RANK_OR_NULL, tag: TAG, comm: COMM
+MPI_Gather large: Gathers.
+    sendbuf: BUFFER[sendcount sendtype] inplace, sendcount: COUNT, sendtype: DATATYPE,
+    recvbuf: BUFFER[recvcounts displs recvtype] out root, recvcounts: COUNT[peers(comm)] root,
+    displs: DISPLACEMENT[peers(comm)] root, recvtype: DATATYPE root, root: ROOT, comm: COMM
+MPI_Size large anytime: How much.
+    datatype: DATATYPE, info: INFO null, size: BYTES out
+MPI_Free: Frees.
+    request: REQUEST inout, statuses: STATUS[n] out null, n: LENGTH, kind: TOPOLOGY
+MPI_Wtime returns=SECONDS: Tells the time.
+MPI_Wait later: Waits.
+    comm: COMM
+'''
+ENTRY_LINES = [
+    'void Send(call &on, const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {',
+    'auto &comm_ = on.object(comm, "comm");', 'auto &datatype_ = on.object(datatype, "datatype");',
+    'on.at_least(count, 0, "count", MPI_ERR_COUNT);', 'on.rank(dest, comm_.peers(), "dest", also::null);',
+    'on.tag(tag, "tag", false);', 'on.committed(datatype_, "datatype");', 'on.data(buf, count, datatype_, "buf");',
+    'impl::Send(on, buf, count, datatype_, dest, tag, comm_);',
+    'return run("MPI_Send", false, false, [&](call &on) { Send(on, buf, count, datatype, dest, tag, comm); });',
+    'return run("MPI_Send_c", true, false, [&](call &on) {', '__attribute__((weak, alias("PMPI_Send_c")));',
+    'bool const at_root = on.is_root(root, comm_);', 'on.root(root, comm_, "root");',
+    'datatype_object *const sendtype_ = sendbuf != MPI_IN_PLACE ? &on.object(sendtype, "sendtype") : nullptr;',
+    'datatype_object *const recvtype_ = at_root ? &on.object(recvtype, "recvtype") : nullptr;',
+    'if (sendbuf != MPI_IN_PLACE) on.at_least(sendcount, 0, "sendcount", MPI_ERR_COUNT);',
+    'on.each_at_least(recvcounts, comm_.peers(), 0, "recvcounts", MPI_ERR_COUNT);', 'numbers{recvcounts}',
+    'auto *const info_ = on.object_or_null(info, MPI_INFO_NULL, "info");', 'run("MPI_Size", false, true, ',
+    'on.not_null(size, "size"); MPI_Count wide_size = 0; Size(on, datatype, info, wide_size); *size = narrow(wide_size);',
+    'on.object(request, "request");', 'on.one_of(kind, kind_allowed,', 'return impl::Wtime();',
+    'return run("MPI_Wait", false, false, [&](call &on) { on.object(comm, "comm"); on.not_supported(); });',
+]
+DECLARED_LINES = [
+    'void Send(call &on, const void *buf, MPI_Count count, datatype_object &datatype, int dest, int tag, comm &comm);',
+    'void Size(call &on, datatype_object &datatype, info_object *info, MPI_Count &size);', 'double Wtime();',
+    'numbers recvcounts, numbers displs, datatype_object *recvtype, int root, comm &comm);',
 ]
 # (what, which table, text that is replaced, by what, words of the sentence)
 FAULTS = [
@@ -200,6 +240,24 @@ def small():
         yield 'a long prototype is not wrapped as it should be'
 
 
+def checks():
+    """What entry points must hold, for functions of every shape, with the kinds of the real table."""
+    constants = constants_table.read(HERE / 'mpi_constants.tbl')
+    kinds = (HERE / 'mpi_api.tbl').read_text().partition('\nchapter ')[0]
+    api = table.Api('entries', kinds + '\n' + ENTRIES, constants)
+    text, declared = entries.chapter(api, constants, 3), entries.declarations(api, constants)
+    for line in ENTRY_LINES:
+        if ' '.join(line.split()) not in ' '.join(text.split()):
+            yield f'the entry points lack "{line}"'
+    for line in DECLARED_LINES:
+        if line not in declared:
+            yield f'the declarations lack "{line}"'
+    if 'Wait(' in declared or 'void Wait(' in text:
+        yield 'a function that is not there yet has checks or a declaration'
+    if len(re.findall(r'alias', text)) != sum(len(f.forms()) for f in api.functions()):
+        yield 'not every function has its PMPI_ name once'
+
+
 def stale():
     """A page that is not current is found, with its first line that differs."""
     with tempfile.TemporaryDirectory() as folder:
@@ -225,6 +283,7 @@ def written(api):
     for f in api.functions():
         words = ['large'] * f.large + ([f'returns={f.returns.name}'] if f.returns.name != 'ERROR_CODE' else [])
         words += ([f'deprecated={f.deprecated}'] if f.deprecated else []) + ['c-only'] * f.c_only
+        words += ['later'] * f.later + ['anytime'] * f.anytime
         yield ' '.join([f.name, *words]) + ': ' + f.text + ' ' + ', '.join(written_parameter(p) for p in f.parameters)
 
 
@@ -240,7 +299,7 @@ def round_trip():
 
 
 def main():
-    wrong = [*planted(), *small(), *stale(), *round_trip()]
+    wrong = [*planted(), *small(), *checks(), *stale(), *round_trip()]
     print('\n'.join(wrong) or f'{len(FAULTS)} planted faults, all found; the table comes back as it was')
     sys.exit(bool(wrong))
 

@@ -66,8 +66,8 @@ void transfer::start() {
     auto const from = data_.out(what_.buffer, what_.count, what_.type->type);
     room_ = from.size();
     if (mode_ == sending::buffered) return send_buffered(*what_.on, peer, what_.tag, from);
-    under_way_ = w.start_send(peer, what_.tag, from,
-                              mode_ == sending::synchronous ? send_mode::synchronous : send_mode::standard);
+    under_way_ =
+        w.start_send(peer, what_.tag, from, mode_ == sending::synchronous ? send_mode::synchronous : send_mode::standard);
 }
 
 void transfer::start(protocol::arrival& taken) {
@@ -122,7 +122,8 @@ ending transfer_request::finish() {
     active = false;
     auto e = one_.finish();
     if (other_)
-        if (auto sent = other_->finish(); e.code == MPI_SUCCESS && sent.code != MPI_SUCCESS) e.code = sent.code, e.sentence = sent.sentence;
+        if (auto sent = other_->finish(); e.code == MPI_SUCCESS && sent.code != MPI_SUCCESS)
+            e.code = sent.code, e.sentence = sent.sentence;
     return e;
 }
 

@@ -28,7 +28,8 @@ public:
         return sink::of(layout_.emplace<typed_sink>(buffer, count, t));
     }
     static std::byte const* at(void const* buffer, data_run const& run) noexcept {
-        return reinterpret_cast<std::byte const*>(reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(run.offset));
+        return reinterpret_cast<std::byte const*>(reinterpret_cast<std::uintptr_t>(buffer) +
+                                                  static_cast<std::uintptr_t>(run.offset));
     }
 };
 

@@ -260,7 +260,8 @@ TEST(CPt2pt, ATruncatedMessageIsAnErrorThatTellsBothSizes) {
         int in[4] = {};
         MPI_Status s{};
         MPI_Send(out.data(), 10, MPI_INT, 0, 3, MPI_COMM_WORLD);
-        expect_failure(MPI_Recv(in, 4, MPI_INT, 0, 3, MPI_COMM_WORLD, &s), MPI_ERR_TRUNCATE, {"40 bytes", "room for 16", "tag 3"});
+        expect_failure(MPI_Recv(in, 4, MPI_INT, 0, 3, MPI_COMM_WORLD, &s), MPI_ERR_TRUNCATE,
+                       {"40 bytes", "room for 16", "tag 3"});
         MPI_Request both[2];
         MPI_Status statuses[2];
         MPI_Irecv(in, 4, MPI_INT, 0, 4, MPI_COMM_WORLD, &both[0]);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     int rank, size, sum = 0, length;
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     MPI_Status status;

@@ -13,7 +13,8 @@ std::string name_of(comm const& c) { return c.name.empty() ? "a communicator wit
 std::string where(binding const& b, comm const* c) {
     if (b.at != stage::running) return "";
     std::string s = " (rank " + std::to_string(b.world->me) + " of " + std::to_string(b.world->size());
-    if (c && c != b.world) s += ", rank " + std::to_string(c->me) + " of " + std::to_string(c->size()) + " in " + name_of(*c);
+    if (c && c != b.world && c != b.self)
+        s += ", rank " + std::to_string(c->me) + " of " + std::to_string(c->size()) + " in " + name_of(*c);
     return s + ')';
 }
 

@@ -109,7 +109,8 @@ int part_by_type(comm const& c, int type, info_object const* hints) {
     return set == "mpi://SELF" ? c.me.value : MPI_UNDEFINED;
 }
 
-/// Waits until all that this process has started here is done; its requests stay for who waits for them.
+/// Waits until all that this process has started here is done; its requests stay for who waits for them. No other thread begins or
+/// ends a request meanwhile.
 void complete_pending(binding& b, comm const& c) {
     std::vector<ref<request>> all;
     auto const take = [&](request& r) {

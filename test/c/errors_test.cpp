@@ -150,7 +150,7 @@ TEST(CErrors, ErrorsWithoutAnObjectAreSelfs) {
     });
 }
 
-int files = 0;
+int files; // calls of note_file
 void note_file(MPI_File* f, int* code, ...) {
     EXPECT_EQ(*f, MPI_FILE_NULL);
     EXPECT_EQ(*code, MPI_ERR_FILE);
@@ -161,6 +161,7 @@ void of_window(MPI_Win*, int*, ...) {}
 
 TEST(CErrors, HandlersBelongToOneSortOfObject) {
     ranks(1, [](int, int) {
+        files = 0;
         MPI_Errhandler f = MPI_ERRHANDLER_NULL, s = f, w = f, now = f;
         EXPECT_EQ(MPI_File_create_errhandler(note_file, &f), MPI_SUCCESS);
         EXPECT_EQ(MPI_Session_create_errhandler(of_session, &s), MPI_SUCCESS);

@@ -28,7 +28,7 @@ def by_wrappers(tree, source, tmp):
     run(bin_ / 'mpicc', tmp / 'ring.o', '-o', tmp / 'apart')
     for name in ('mptcxx', 'mpicxx', 'mpic++'):
         run(bin_ / name, '-x', 'c++', '-Wall', '-Wextra', '-Werror', program, '-o', tmp / name)
-    for option, wanted in (('-show', '-lmpi_abi'), ('-showme:compile', f'-I{tree}/include'), ('-showme:link', f'-L{tree}/lib'),
+    for option, wanted in (('-show', '-lmpi_abi'), ('-showme:compile', f'-I"{tree}/include"'), ('-showme:link', f'-L"{tree}/lib"'),
                            ('-showme:libs', 'mpi_abi'), ('-showme:version', 'mpt')):
         said = output(bin_ / 'mpicc', option)
         if wanted not in said:

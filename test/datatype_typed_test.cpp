@@ -1,51 +1,18 @@
-#include <cstring>
-#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <mpt/core/error.hpp>
 #include <mpt/datatype/typed.hpp>
 
-#include "support/typemap.hpp"
+#include "support/room.hpp"
 
 namespace {
 using mpt::datatype;
 using mpt::element_kind;
+using test::memory;
+using test::noise;
 using test::numbers;
-
-using memory = std::vector<std::byte>;
-
-memory noise(std::size_t n, std::uint64_t seed) {
-    std::mt19937_64 random{seed};
-    memory m(n);
-    for (auto& b : m) b = static_cast<std::byte>(random());
-    return m;
-}
-
-/// A buffer that holds `count` elements, with a margin on both sides, and where their bytes lie in it.
-struct room {
-    numbers places; // of each packed byte, in `bytes`
-    memory bytes;
-    std::int64_t origin = 0; // where the buffer argument points
-
-    room(test::typemap const& m, std::int64_t count, std::uint64_t seed) : places{m.bytes(count)} {
-        constexpr std::int64_t margin = 40;
-        auto const [low, high] = std::minmax_element(places.begin(), places.end());
-        origin = places.empty() ? margin : margin - *low;
-        for (auto& p : places) p += origin;
-        bytes = noise(static_cast<std::size_t>(places.empty() ? 2 * margin : *high + margin + 1), seed);
-    }
-    std::byte* buffer() {
-        return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(bytes.data()) +
-                                            static_cast<std::uintptr_t>(origin));
-    }
-    bool overlaps() const { return std::set<std::int64_t>(places.begin(), places.end()).size() != places.size(); }
-    memory packed() const {
-        memory p;
-        for (auto const i : places) p.push_back(bytes[static_cast<std::size_t>(i)]);
-        return p;
-    }
-};
+using test::room;
 
 struct piece {
     std::size_t offset, length;

@@ -58,8 +58,9 @@ struct binding {
     comm* world = nullptr; // while running
     comm* self = nullptr;
 
-    std::shared_ptr<send_buffer> buffer; // of buffered sends
-    std::vector<ref<request>> orphans;   // freed by the user while active
+    std::vector<ref<datatype_object>> unnamed; // predefined datatypes that a call makes: by precision and range
+    std::shared_ptr<send_buffer> buffer;       // of buffered sends
+    std::vector<ref<request>> orphans;         // freed by the user while active
 
     std::mutex changing;                             // for what follows
     std::map<void*, std::span<std::byte>> allocated; // by MPI_Alloc_mem
@@ -92,6 +93,7 @@ inline wire wire_of(comm const& c) noexcept { return {*static_cast<lane<stack>*>
 /// Makes the handles of the named datatypes stand for them.
 void predefine_datatypes(binding& b);
 void forget_datatypes(binding& b);
+MPI_Datatype named_handle(element_kind k) noexcept;
 /// Lets go of what was freed while it was active: done, or withdrawn.
 void free_orphans(binding& b);
 /// What chapters do when MPI is entered, and before it is left (while everything still works).

@@ -1,4 +1,6 @@
 // The handles of the named datatypes, and the kinds that they stand for.
+#include <algorithm>
+
 #include "binding.hpp"
 
 namespace mpt::c {
@@ -99,5 +101,7 @@ void predefine_datatypes(binding& b) {
 void forget_datatypes(binding& b) {
     for (auto const [handle, kind] : named_types) b.datatypes.get(handle).let_go();
 }
+
+MPI_Datatype named_handle(element_kind k) noexcept { return std::ranges::find(named_types, k, &named_type::kind)->handle; }
 
 } // namespace mpt::c

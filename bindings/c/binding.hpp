@@ -97,7 +97,7 @@ MPI_Datatype named_handle(element_kind k) noexcept;
 /// Lets go of what was freed while it was active: done, or withdrawn.
 void free_orphans(binding& b);
 /// What chapters do when MPI is entered, and before it is left (while everything still works).
-void begin_chapters(binding& b);
+void begin_chapters(binding& b, std::span<char const* const> arguments);
 void end_chapters(binding& b);
 /// Gives the predefined attributes of communicators their values.
 void begin_attributes(binding& b);

@@ -3,9 +3,9 @@
 
 namespace mpt::c {
 
-void begin_chapters(binding& b) {
+void begin_chapters(binding& b, std::span<char const* const> arguments) {
     begin_attributes(b);
-    b.infos.get(MPI_INFO_ENV).hints = environment_info({}, b.world->size());
+    b.infos.get(MPI_INFO_ENV).hints = environment_info(arguments, b.world->size());
 }
 void end_chapters(binding& b) {
     end_attributes(b);

@@ -31,7 +31,13 @@ ref<comm> predefined(binding& b, communicator_state<stack> const& s, char const*
     return c;
 }
 
-void enter(call& on, int level) {
+/// As main() got them, where it hands them on.
+std::span<char const* const> arguments(int const* argc, char** const* argv) noexcept {
+    if (!argc || !argv || !*argv || *argc < 0) return {};
+    return {*argv, static_cast<std::size_t>(*argc)};
+}
+
+void enter(call& on, int level, std::span<char const* const> arguments) {
     auto& b = on.of();
     if (b.at == stage::running) on.fail(MPI_ERR_OTHER, "MPI_Init was called already");
     if (b.at == stage::over) on.fail(MPI_ERR_OTHER, "called after MPI_Finalize; MPI cannot be entered twice");
@@ -47,16 +53,16 @@ void enter(call& on, int level) {
     b.comms.predefine(word_of(MPI_COMM_WORLD), b.world);
     b.comms.predefine(word_of(MPI_COMM_SELF), b.self);
     b.at = stage::running;
-    begin_chapters(b);
+    begin_chapters(b, arguments);
 }
 
 } // namespace
 
 namespace impl {
 
-void Init(call& on, int*, char***) { enter(on, MPI_THREAD_SINGLE); }
-void Init_thread(call& on, int*, char***, int required, int& provided) { // every level is: lanes are locked
-    enter(on, required);
+void Init(call& on, int* argc, char*** argv) { enter(on, MPI_THREAD_SINGLE, arguments(argc, argv)); }
+void Init_thread(call& on, int* argc, char*** argv, int required, int& provided) { // every level is: lanes are locked
+    enter(on, required, arguments(argc, argv));
     provided = required;
 }
 void Initialized(call& on, int& flag) { flag = on.of().at != stage::before; }

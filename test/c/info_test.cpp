@@ -121,6 +121,20 @@ TEST(CInfo, TheEnvironmentCanOnlyBeRead) {
     });
 }
 
+TEST(CInfo, TheEnvironmentKnowsWhatMainHandedOn) {
+    mpt::c::binding mine;
+    mine.membership = mpt::boot::local_members(1).front();
+    mpt::c::take_up(mine);
+    char program[] = "program", one[] = "one";
+    char* list[] = {program, one, nullptr};
+    char** arguments = list;
+    int n = 2;
+    EXPECT_EQ(MPI_Init(&n, &arguments), MPI_SUCCESS);
+    EXPECT_EQ(value_of(MPI_INFO_ENV, "command"), "program");
+    EXPECT_EQ(value_of(MPI_INFO_ENV, "argv"), "one");
+    EXPECT_EQ(MPI_Finalize(), MPI_SUCCESS);
+}
+
 TEST(CInfo, BadKeysAndDeadObjectsAreRefused) {
     ranks(1, [](int, int) {
         MPI_Info i = MPI_INFO_NULL;

@@ -2,6 +2,7 @@
 // constructors.cpp.
 #include <algorithm>
 
+#include "attributes.hpp"
 #include "datatypes.hpp"
 #include "entries.hpp"
 #include "text.hpp"
@@ -109,10 +110,17 @@ void Type_commit(call& on, MPI_Datatype& handle) {
 }
 void Type_dup(call& on, datatype_object& old, MPI_Datatype& made) {
     made = publish_type(on.of(), datatype::dup(old.type), old.committed);
+    try {
+        copy_attributes(on.of(), old, on.of().datatypes.get(made));
+    } catch (...) { // the callback of the user that refused
+        on.of().datatypes.remove(word_of(std::exchange(made, MPI_DATATYPE_NULL)))->let_go();
+        throw;
+    }
 }
 void Type_free(call& on, MPI_Datatype& handle) {
-    auto const& t = on.object(handle, "datatype");
+    auto& t = on.object(handle, "datatype");
     if (is_named(t.type) || is_unnamed(t.type)) on.fail(MPI_ERR_TYPE, "datatype is predefined (" + name_of(t) + "), and stays");
+    remove_attributes(on.of(), t);
     on.of().datatypes.remove(word_of(handle))->let_go();
     handle = MPI_DATATYPE_NULL;
 }
@@ -162,7 +170,9 @@ void Type_get_contents(call& on, datatype_object& t, MPI_Count max_integers, MPI
 void Type_set_name(call&, datatype_object& t, char const* name) {
     t.name = std::string_view{name}.substr(0, MPI_MAX_OBJECT_NAME - 1);
 }
-void Type_get_name(call&, datatype_object& t, char* name, int& length) { put_text(t.name, name, MPI_MAX_OBJECT_NAME, length); }
+void Type_get_name(call&, datatype_object* t, char* name, int& length) {
+    put_text(t ? t->name : "MPI_DATATYPE_NULL", name, MPI_MAX_OBJECT_NAME, length);
+}
 
 // --- predefined types that are looked for ---------------------------------------------------------------------------------------
 

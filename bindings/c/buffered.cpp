@@ -32,8 +32,7 @@ std::list<send_buffer::block>::iterator send_buffer::place_for(std::size_t n) {
 void send_buffer::send(wire const& w, mpt::rank to, int tag, source const& from) {
     std::lock_guard const g{changing_};
     reap();
-    constexpr std::size_t line = 16;
-    auto const n = (from.size() + MPI_BSEND_OVERHEAD + line - 1) / line * line;
+    auto const n = from.size() + MPI_BSEND_OVERHEAD; // what the standard lets a program count on, and no byte more
     auto const before = automatic_ ? blocks_.end() : place_for(n);
     auto const at = automatic_ || before == blocks_.begin() ? 0 : std::prev(before)->at + std::prev(before)->size;
     auto own = automatic_ ? std::make_unique_for_overwrite<std::byte[]>(from.size()) : nullptr;

@@ -290,6 +290,21 @@ TEST(CPt2pt, ABufferThatIsFullOrMissingIsAnErrorWithTheNumbers) {
     });
 }
 
+TEST(CPt2pt, ABufferOfExactlyWhatTheMessagesNeedIsEnough) {
+    ranks(1, [](int, int) {
+        std::vector<std::byte> room(2 * (1 + MPI_BSEND_OVERHEAD));
+        char x = 'a', y = 0;
+        MPI_Buffer_attach(room.data(), static_cast<int>(room.size()));
+        EXPECT_EQ(MPI_Bsend(&x, 1, MPI_CHAR, 0, 1, MPI_COMM_WORLD), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Bsend(&x, 1, MPI_CHAR, 0, 1, MPI_COMM_WORLD), MPI_SUCCESS);
+        for (int i = 0; i < 2; ++i) MPI_Recv(&y, 1, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        EXPECT_EQ(y, 'a');
+        void* back = nullptr;
+        int size = 0;
+        EXPECT_EQ(MPI_Buffer_detach(&back, &size), MPI_SUCCESS);
+    });
+}
+
 TEST(CPt2pt, LargeCountsAreTheSameCall) {
     ranks(1, [](int, int) {
         auto const out = numbers_from(3, 100);

@@ -14,7 +14,7 @@ namespace {
 /// How many bytes `count` elements take; MPI_UNDEFINED: more than 63 bits can tell.
 MPI_Count bytes_of(MPI_Count count, MPI_Count each) {
     MPI_Count all = 0;
-    return __builtin_mul_overflow(count, each, &all) ? MPI_UNDEFINED : all;
+    return __builtin_mul_overflow(count, each, &all) ? MPI_Count{MPI_UNDEFINED} : all;
 }
 
 /// The part of a packed buffer from `position` on that `count` elements take.

@@ -46,8 +46,10 @@ struct typemap {
     }
     numbers bytes(std::int64_t count) const {
         numbers all;
+        auto const one = bytes();
+        auto const e = extent();
         for (std::int64_t i = 0; i < count; ++i)
-            for (auto const b : bytes()) all.push_back(b + i * extent());
+            for (auto const b : one) all.push_back(b + i * e);
         return all;
     }
     std::int64_t size() const { return std::ssize(bytes()); }

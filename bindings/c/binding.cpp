@@ -21,12 +21,14 @@ binding::binding() {
     predefine(groups, word_of(MPI_GROUP_EMPTY), new group_object{group{}});
     predefine(messages, word_of(MPI_MESSAGE_NO_PROC), new message);
     predefine_datatypes(*this);
+    predefine_operations(*this);
 }
 
 binding::~binding() {
     for (auto const h : {MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN}) errhandlers.get(h).let_go();
     groups.get(MPI_GROUP_EMPTY).let_go();
     messages.get(MPI_MESSAGE_NO_PROC).let_go();
+    forget_operations(*this);
     forget_datatypes(*this);
 }
 

@@ -76,6 +76,9 @@ inline wire wire_of(comm const& c) noexcept { return {*static_cast<lane<stack>*>
 /// Makes the handles of the named datatypes stand for them.
 void predefine_datatypes(binding& b);
 void forget_datatypes(binding& b);
+/// The same for operations.
+void predefine_operations(binding& b);
+void forget_operations(binding& b);
 /// Lets go of what was freed while it was active: done, or withdrawn.
 void free_orphans(binding& b);
 /// What chapters do when MPI is entered, and before it is left (while everything still works).

@@ -24,7 +24,7 @@ TYPED_TEST(coll_broadcast, layouts_may_differ_from_rank_to_rank_at_every_size) {
     random_steps<TestFixture>(16, 12, [](auto const& team, dice& common, dice& own) {
         auto const seed = common.seed();
         auto const root = static_cast<int>(common.below(static_cast<unsigned>(team.size())));
-        auto const n = common.one_of<std::size_t>({0, 1, 5, 4000, 131071, 131072, 131073, 150001});
+        auto const n = common.one_of<std::size_t>({0, 1, 5, 4000, 524287, 524288, 524289, 600001});
         scattered data{n, own};
         auto const expected = values_of(seed, root, 0, n);
         if (team.me() == root) data.fill(expected);
@@ -35,7 +35,7 @@ TYPED_TEST(coll_broadcast, layouts_may_differ_from_rank_to_rank_at_every_size) {
 }
 
 TYPED_TEST(coll_broadcast, the_roots_memory_is_only_read) {
-    std::vector<std::byte> const shared = values_of(1, 0, 0, 400'000); // ThreadSanitizer would see a write
+    std::vector<std::byte> const shared = values_of(1, 0, 0, 600'000); // ThreadSanitizer would see a write
     for (int n : {2, 4, 7})
         this->run_team(n, [&](auto const& team, int me) {
             std::vector<std::byte> mine(shared.size());

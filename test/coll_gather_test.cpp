@@ -33,13 +33,16 @@ void gathered(Team const& team, unsigned seed, int root, std::vector<std::size_t
 }
 
 TYPED_TEST(coll_gather, the_root_has_every_piece_in_its_place) {
-    random_steps<TestFixture>(16, 15, [](auto const& team, dice& common, dice& own) {
-        auto const seed = common.seed();
-        auto const root = static_cast<int>(common.below(static_cast<unsigned>(team.size())));
-        auto const n = common.one_of<std::size_t>({0, 1, 8, 40, 1023, 1024, 1025, 5000, 70000});
-        std::vector const sizes(static_cast<std::size_t>(team.size()), n);
-        gathered(team, seed, root, sizes, own, [&](auto const& mine, auto all) { coll::gather(team, mine, all, root); });
-    });
+    random_steps<TestFixture>(
+        16, 15,
+        [](auto const& team, dice& common, dice& own) {
+            auto const seed = common.seed();
+            auto const root = static_cast<int>(common.below(static_cast<unsigned>(team.size())));
+            auto const n = common.one_of<std::size_t>({0, 1, 8, 40, 1023, 1024, 1025, 5000, 70000});
+            std::vector const sizes(static_cast<std::size_t>(team.size()), n);
+            gathered(team, seed, root, sizes, own, [&](auto const& mine, auto all) { coll::gather(team, mine, all, root); });
+        },
+        40); // on either side of the least number of ranks for the tree
 }
 
 TYPED_TEST(coll_gather, pieces_may_have_any_sizes_that_the_root_knows) {

@@ -17,7 +17,7 @@ TYPED_TEST(coll_reduce, the_root_has_the_combination_in_rank_order) {
         auto const seed = common.seed();
         auto const root = static_cast<int>(common.below(static_cast<unsigned>(team.size())));
         bool const commutes = common.coin(), at_root = team.me() == root, in_place = at_root && own.coin();
-        auto const n = common.one_of<std::size_t>({0, 1, 3, 100, 8191, 8192, 8193});
+        auto const n = common.one_of<std::size_t>({0, 1, 3, 100, 32767, 32768, 32769});
         matrices all{n, own};
         all.bring(seed, team.me());
         auto mine = all; // of the same type

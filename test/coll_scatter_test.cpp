@@ -32,13 +32,17 @@ template <class Team, class Scatter> void scattered_out(Team const& team, unsign
 }
 
 TYPED_TEST(coll_scatter, everybody_gets_the_piece_that_is_meant_for_it) {
-    random_steps<TestFixture>(16, 15, [](auto const& team, dice& common, dice& own) {
-        auto const seed = common.seed();
-        auto const root = static_cast<int>(common.below(static_cast<unsigned>(team.size())));
-        auto const n = common.one_of<std::size_t>({0, 1, 8, 40, 1023, 1024, 1025, 5000, 70000});
-        std::vector const sizes(static_cast<std::size_t>(team.size()), n);
-        scattered_out(team, seed, root, sizes, own, [&](auto all, auto const& mine) { coll::scatter(team, all, mine, root); });
-    });
+    random_steps<TestFixture>(
+        16, 15,
+        [](auto const& team, dice& common, dice& own) {
+            auto const seed = common.seed();
+            auto const root = static_cast<int>(common.below(static_cast<unsigned>(team.size())));
+            auto const n = common.one_of<std::size_t>({0, 1, 8, 40, 1023, 1024, 1025, 5000, 70000});
+            std::vector const sizes(static_cast<std::size_t>(team.size()), n);
+            scattered_out(team, seed, root, sizes, own,
+                          [&](auto all, auto const& mine) { coll::scatter(team, all, mine, root); });
+        },
+        40); // on either side of the least number of ranks for the tree
 }
 
 TYPED_TEST(coll_scatter, pieces_may_have_any_sizes_that_the_root_knows) {

@@ -29,6 +29,7 @@ binding::binding() {
     predefine(groups, word_of(MPI_GROUP_EMPTY), new group_object{group{}});
     predefine(messages, word_of(MPI_MESSAGE_NO_PROC), new message);
     predefine_datatypes(*this);
+    predefine_operations(*this);
 }
 
 binding::~binding() {
@@ -36,6 +37,7 @@ binding::~binding() {
     infos.get(MPI_INFO_ENV).let_go();
     groups.get(MPI_GROUP_EMPTY).let_go();
     messages.get(MPI_MESSAGE_NO_PROC).let_go();
+    forget_operations(*this);
     forget_datatypes(*this);
 }
 

@@ -94,6 +94,9 @@ inline wire wire_of(comm const& c) noexcept { return {*static_cast<lane<stack>*>
 void predefine_datatypes(binding& b);
 void forget_datatypes(binding& b);
 MPI_Datatype named_handle(element_kind k) noexcept;
+/// The same for operations.
+void predefine_operations(binding& b);
+void forget_operations(binding& b);
 /// Lets go of what was freed while it was active: done, or withdrawn.
 void free_orphans(binding& b);
 /// What chapters do when MPI is entered, and before it is left (while everything still works).

@@ -118,6 +118,8 @@ class Entry:
         conditions = []
         if 'root' in p.words:
             conditions.append('at_root')
+        if 'later-ranks' in p.words:
+            conditions.append('comm_.me != 0')
         conditions += [f'{b.name} != MPI_IN_PLACE' for b in self.uncounted(p)]
         if not conditions:
             return lines
@@ -226,6 +228,8 @@ class Entry:
             counts = [q for q in place if q.kind.name == 'COUNT']
             if len(place) == 2 and len(counts) == 1 and not counts[0].length:
                 lines.append(f'on.data({name}, {counts[0].name}, {type_}, "{name}");')
+            elif len(counts) == 1 and counts[0].length == 'size(comm)' and p.direction == 'out':
+                lines.append(f'on.data({name}, {counts[0].name}[comm_.me], {type_}, "{name}");')
             elif len(counts) == 1 and counts[0].length and (n := self.length_of(counts[0])):
                 lines.append(f'on.data({name}, {counts[0].name}, {n}, {type_}, "{name}");')
         elif len(place) == 1 and not place[0].length and place[0].kind.c in NUMBERS and place[0].direction == 'in' \

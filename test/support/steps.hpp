@@ -10,12 +10,12 @@
 
 namespace mpt::test {
 
-template <class Suite, class Step> void random_steps(unsigned jobs, int steps, Step step) {
+template <class Suite, class Step> void random_steps(unsigned jobs, int steps, Step step, unsigned most_ranks = 9) {
     seeds const s{jobs};
     for (unsigned seed = s.first; seed != s.first + s.count && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
         dice first{seed};
-        auto const n = static_cast<int>(1 + first.below(9));
+        auto const n = static_cast<int>(1 + first.below(most_ranks));
         auto const lanes = config::values{}.template set<"MPT_LANES">(first.coin() ? "1" : "3");
         Suite::job(n, lanes, [&](typename Suite::view world) {
             auto const& state = world.native();

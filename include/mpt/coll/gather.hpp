@@ -1,6 +1,7 @@
 /// coll/gather - everybody's piece to the root.
 ///
-///   tree      a binomial tree: each place hands on what those below it brought, ceil(log2 n) steps at the root. For small pieces,
+///   tree      a binomial tree: each place hands on what those below it brought, ceil(log2 n) steps at the root. For small
+///             pieces of many ranks,
 ///             whose price is the messages that the root takes, and which are packed on their way.
 ///
 ///        n = 6, root 0     1 -> 0, 3 -> 2, 5 -> 4      2,3 -> 0      4,5 -> 0
@@ -18,8 +19,10 @@
 
 namespace mpt::inline v0::coll {
 
-/// Up to here pieces go by the tree: about where a message costs as much as copying it once more.
+/// Pieces up to this size go by the tree, from so many ranks on. origin: with 8 ranks on two cores the root took them one by one in
+/// no more time at any size; what it saves there it loses in one long queue where ranks are many.
 inline constexpr std::size_t gather_tree_most = 1024;
+inline constexpr std::int32_t gather_tree_ranks = 16;
 
 namespace detail {
 
@@ -53,7 +56,7 @@ template <class Stack>
 void gather(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
     auto const size = t.me() == root ? all(root).size() : mine->size();
     if (t.me() == root && mine) t.keep(*mine, all(root));
-    if (t.size() > 2 && size <= gather_tree_most) detail::gather_tree(t, mine, all, size, root);
+    if (t.size() >= gather_tree_ranks && size <= gather_tree_most) detail::gather_tree(t, mine, all, size, root);
     else detail::gather_linear(t, mine, all, root);
 }
 

@@ -1,7 +1,7 @@
 /// coll/scatter - each rank its own piece of what the root has.
 ///
 ///   tree      a binomial tree: each place gets the pieces of those below it, and hands them on; ceil(log2 n) steps. For small
-///             pieces, whose price is the messages that the root sends, and which are packed on their way.
+///             pieces of many ranks, whose price is the messages that the root sends, and which are packed on their way.
 ///
 ///        n = 6, root 0     0 -> 4: 4,5      0 -> 2: 2,3      0 -> 1, 2 -> 3, 4 -> 5
 ///
@@ -18,8 +18,10 @@
 
 namespace mpt::inline v0::coll {
 
-/// Up to here pieces go by the tree; as for gather.
+/// Pieces up to this size go by the tree, from so many ranks on. origin: with 8 ranks on two cores the root sent them one by one in
+/// no more time at any size; what it saves there it loses in one long queue where ranks are many.
 inline constexpr std::size_t scatter_tree_most = 1024;
+inline constexpr std::int32_t scatter_tree_ranks = 16;
 
 namespace detail {
 
@@ -55,7 +57,7 @@ template <class Stack>
 void scatter(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
     auto const size = t.me() == root ? all(root).size() : mine->size();
     if (t.me() == root && mine) t.keep(all(root), *mine);
-    if (t.size() > 2 && size <= scatter_tree_most) detail::scatter_tree(t, all, mine, size, root);
+    if (t.size() >= scatter_tree_ranks && size <= scatter_tree_most) detail::scatter_tree(t, all, mine, size, root);
     else detail::scatter_linear(t, all, mine, root);
 }
 

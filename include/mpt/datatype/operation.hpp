@@ -23,7 +23,15 @@
 
 namespace mpt::inline v0 {
 
+// g++ 12 takes an enumerator of a scoped enumeration for one of its namespace, where mpt::min and mpt::max are.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
 enum class operation : std::uint8_t { max, min, sum, prod, land, band, lor, bor, lxor, bxor, minloc, maxloc, replace, no_op };
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 inline constexpr std::size_t operations = 14;
 
 /// right[i] = left[i] op right[i], for n elements side by side, each as long as its extent. The arrays do not overlap.

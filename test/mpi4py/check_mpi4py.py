@@ -5,6 +5,7 @@ there yet are called stands in other_chapters.txt, which may only shrink.
 usage: check_mpi4py.py SOURCE_ROOT BUILD_ROOT programs | RANKS"""
 import hashlib
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,9 +17,9 @@ sys.path.insert(0, str(HERE.parent / 'consumer'))
 from check_installed import install_and_move, output, run
 
 VERSION = '4.1.1'
-MODULES = '^test_(' + '|'.join('''address attributes buffer cco_buf cco_obj cco_vec comm comm_topo datatype environ errhandler
-    errorcode exceptions group handle info mpimem msgspec msgzero objmodel op p2p_buf p2p_buf_matched p2p_obj p2p_obj_matched pack
-    pickle request status threads'''.split()) + ')$'
+MODULES = r'test_(' + '|'.join('''address attributes buffer cco_buf cco_obj cco_vec comm comm_topo ctypes datatype doc environ errhandler
+    errorcode exceptions group handle info mpiabi mpiapi mpimem msgspec msgzero objmodel op p2p_buf p2p_buf_matched p2p_obj
+    p2p_obj_matched pack pickle request status subclass threads toplevel util_dtlib util_pkl5 util_pool'''.split()) + r')\.py'
 
 
 def skip(why):
@@ -34,7 +35,7 @@ def built(tree, keep):
         return keep
     venv.create(keep / 'venv', with_pip=True, clear=True)
     pip = [keep / 'venv/bin/python', '-m', 'pip', '--quiet']
-    if subprocess.run([*pip, 'download', '--no-deps', '--no-build-isolation', '--no-binary', 'mpi4py', f'mpi4py=={VERSION}', '-d', keep],
+    if subprocess.run([*pip, 'download', '--no-deps', '--no-binary', 'mpi4py', f'mpi4py=={VERSION}', '-d', keep],
                       timeout=120).returncode and not list(keep.glob('mpi4py-*.tar.gz')):
         skip(f'mpi4py {VERSION} cannot be had (no network?)')
     run('tar', 'xzf', keep / f'mpi4py-{VERSION}.tar.gz', '-C', keep)
@@ -54,7 +55,7 @@ def main():
     if not pathlib.Path(sys.prefix, 'include').exists() and not list(pathlib.Path('/usr/include').glob('python3*/Python.h')):
         skip('the headers of Python are not installed')
     with tempfile.TemporaryDirectory(prefix='mpt-py-') as folder:
-        tree = install_and_move(build, pathlib.Path(folder).resolve())
+        tree = shutil.move(install_and_move(build, pathlib.Path(folder).resolve()), pathlib.Path(folder) / 'mpt') # no blanks: mpi4py cannot
         keep = built(tree, build / 'mpi4py')
         python, mptrun = keep / 'venv/bin/python', tree / 'bin/mptrun'
         if what == 'programs':

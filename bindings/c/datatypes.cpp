@@ -77,9 +77,10 @@ MPI_Datatype selected(binding& b, element_kind k, combiner made_by, std::initial
         auto const& how = known->type.contents();
         if (how.made_by == made_by && std::ranges::equal(how.integers, arguments)) return known->handle;
     }
+    b.unnamed.reserve(b.unnamed.size() + 1);
     auto const type = datatype::selected(k, made_by, {arguments.begin(), arguments.size()});
     auto const handle = publish_type(b, type, true);
-    b.unnamed.emplace_back(b.datatypes.get(handle));
+    b.unnamed.push_back(ref<datatype_object>::adopt(&b.datatypes.get(handle))); // the handle's use: nobody frees it
     return handle;
 }
 

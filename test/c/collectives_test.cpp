@@ -3,13 +3,14 @@
 #include <numeric>
 
 #include "../support/dice.hpp"
-#include "ranks.hpp"
+#include "types.hpp"
 
 namespace {
 
 using mpt::datatype;
 using mpt::c::test::expect_failure;
 using mpt::c::test::ranks;
+using mpt::c::test::types;
 using mpt::test::dice;
 
 /// A datatype of some ints: where they are, and where the next element is, counted in ints.
@@ -21,25 +22,17 @@ struct shape {
     int per() const { return static_cast<int>(at.size()); }
 };
 
-MPI_Datatype handle_of(datatype t, bool committed = true) {
-    auto made = mpt::c::ref<mpt::c::datatype_object>::adopt(new mpt::c::datatype_object{std::move(t)});
-    made->committed = committed;
-    auto* const kept = made.get();
-    return kept->handle = mpt::c::binding::publish<MPI_Datatype>(mpt::c::here().datatypes, std::move(made));
-}
-
-/// Shapes whose elements divide six ints. They live as long as their rank.
-std::vector<shape> shapes() {
+/// Shapes whose elements divide six ints.
+std::vector<shape> shapes(types& made) {
     auto const of_int = datatype::named(mpt::element_kind::c_int);
     auto const gap = datatype::vector(2, 1, 2, of_int);
-    return {{},
-            {handle_of(datatype::contiguous(3, of_int)), {0, 1, 2}, 3},
-            {handle_of(gap), {0, 2}, 3},
-            {handle_of(datatype::indexed(std::vector<std::int64_t>{1, 1, 1}, std::vector<std::int64_t>{4, 1, 0}, of_int)),
-             {4, 1, 0},
-             5},
-            {handle_of(datatype::resized(gap, -8, 20)), {0, 2}, 5},
-            {handle_of(datatype::hindexed(std::vector<std::int64_t>{2}, std::vector<std::int64_t>{4}, of_int)), {1, 2}, 2}};
+    return {
+        {},
+        {made(datatype::contiguous(3, of_int)), {0, 1, 2}, 3},
+        {made(gap), {0, 2}, 3},
+        {made(datatype::indexed(std::vector<std::int64_t>{1, 1, 1}, std::vector<std::int64_t>{4, 1, 0}, of_int)), {4, 1, 0}, 5},
+        {made(datatype::resized(gap, -8, 20)), {0, 2}, 5},
+        {made(datatype::hindexed(std::vector<std::int64_t>{2}, std::vector<std::int64_t>{4}, of_int)), {1, 2}, 2}};
 }
 
 int value(unsigned seed, int from, int to, int k) {
@@ -280,7 +273,8 @@ TEST(CCollectives, EverybodyHasWhatTheOthersMeantForIt) {
         SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
         ranks(1 + static_cast<int>(seed % 5), [seed](int me, int size) {
             dice common{seed}, own{seed + 7919u * static_cast<unsigned>(me + 1)};
-            auto const all = shapes();
+            types made;
+            auto const all = shapes(made);
             for (int i = 0; i < 40; ++i) any_of({me, size, common, own, all});
         });
         if (HasFailure()) ADD_FAILURE() << "replay with MPT_SEED=" << seed;
@@ -383,7 +377,8 @@ TEST(CCollectives, TypesCountsAndPointersAreChecked) {
     ranks(2, [](int me, int) {
         int x[4] = {}, y[4] = {}, n[2] = {1, -3}, at[2] = {0, 1}, one[2] = {1, 1};
         auto const world = MPI_COMM_WORLD;
-        auto const raw = handle_of(datatype::contiguous(1, datatype::named(mpt::element_kind::c_int)), false);
+        types made;
+        auto const raw = made(datatype::contiguous(1, datatype::named(mpt::element_kind::c_int)), false);
         MPI_Datatype const types[2] = {MPI_INT, raw};
         expect_failure(MPI_Bcast(x, 1, raw, 0, world), MPI_ERR_TYPE, {"not committed"});
         expect_failure(MPI_Alltoallw(x, one, at, types, y, one, at, types, world), MPI_ERR_TYPE,

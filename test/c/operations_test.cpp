@@ -4,21 +4,15 @@
 #include <stdexcept>
 
 #include "../support/dice.hpp"
-#include "ranks.hpp"
+#include "types.hpp"
 
 namespace {
 
 using mpt::datatype;
 using mpt::c::test::expect_failure;
 using mpt::c::test::ranks;
+using mpt::c::test::types;
 using mpt::test::dice;
-
-MPI_Datatype handle_of(datatype t, bool committed = true) {
-    auto made = mpt::c::ref<mpt::c::datatype_object>::adopt(new mpt::c::datatype_object{std::move(t)});
-    made->committed = committed;
-    auto* const kept = made.get();
-    return kept->handle = mpt::c::binding::publish<MPI_Datatype>(mpt::c::here().datatypes, std::move(made));
-}
 
 // --- one step of a random program: elements of every rank, and their combination in rank order ---------------------------------
 
@@ -285,7 +279,8 @@ TEST(COperations, PredefinedOnesCombineTheirTypes) {
 TEST(COperations, UsersCombineInRankOrderWhateverTheLayout) {
     random_programs(24, [](int me, int size, unsigned seed) {
         dice common{seed}, own{seed + 7919u * static_cast<unsigned>(me + 1)};
-        auto const flat = handle_of(matrix_type()), holes = handle_of(spread_type());
+        types made;
+        auto const flat = made(matrix_type()), holes = made(spread_type());
         MPI_Op small = MPI_OP_NULL, large = MPI_OP_NULL;
         EXPECT_EQ(MPI_Op_create(multiply_small, 0, &small), MPI_SUCCESS);
         EXPECT_EQ(MPI_Op_create_c(multiply_large, 0, &large), MPI_SUCCESS);
@@ -308,7 +303,8 @@ TEST(COperations, AFunctionWithShortCountsGetsManyElementsInPieces) {
         lengths.clear();
         MPI_Op op = MPI_OP_NULL;
         MPI_Op_create([](void*, void*, int* n, MPI_Datatype*) { lengths.push_back(*n); }, 1, &op);
-        auto const in_one_place = handle_of(datatype::resized(datatype::named(mpt::element_kind::c_int), 0, 0));
+        types made;
+        auto const in_one_place = made(datatype::resized(datatype::named(mpt::element_kind::c_int), 0, 0));
         int a = 1, b = 2;
         constexpr int most = std::numeric_limits<int>::max();
         EXPECT_EQ(MPI_Reduce_local_c(&a, &b, MPI_Count{2} * most + 5, in_one_place, op), MPI_SUCCESS);
@@ -320,10 +316,11 @@ TEST(COperations, AFunctionWithShortCountsGetsManyElementsInPieces) {
 TEST(COperations, DataAtAbsoluteAddressesAreCombined) {
     ranks(3, [](int me, int) {
         std::vector<unsigned> mine{static_cast<unsigned>(me + 1), 1, 0, 1}, all(4);
-        auto const at = [](std::vector<unsigned> const& v) {
-            return handle_of(datatype::hindexed(std::vector<std::int64_t>{4},
-                                                std::vector<std::int64_t>{reinterpret_cast<std::intptr_t>(v.data())},
-                                                datatype::named(mpt::element_kind::c_unsigned)));
+        types made;
+        auto const at = [&](std::vector<unsigned> const& v) {
+            return made(datatype::hindexed(std::vector<std::int64_t>{4},
+                                           std::vector<std::int64_t>{reinterpret_cast<std::intptr_t>(v.data())},
+                                           datatype::named(mpt::element_kind::c_unsigned)));
         };
         MPI_Op op = MPI_OP_NULL;
         MPI_Op_create(
@@ -369,7 +366,8 @@ TEST(COperations, AFunctionMayFreeWhatItWorksFor) {
                 *static_cast<int*>(inout) += *static_cast<int*>(in);
             },
             0, &ops[me]);
-        auto const type = handle_of(datatype::contiguous(1, datatype::named(mpt::element_kind::c_int)));
+        types made;
+        auto const type = made(datatype::contiguous(1, datatype::named(mpt::element_kind::c_int)));
         int const mine = me + 1;
         int all = 0;
         EXPECT_EQ(MPI_Allreduce(&mine, &all, 1, type, ops[me], MPI_COMM_WORLD), MPI_SUCCESS);
@@ -404,7 +402,8 @@ TEST(COperations, WhatIsNotDefinedIsRefused) {
         expect_failure(MPI_Scan(x, y, 1, MPI_2INT, MPI_SUM, world), MPI_ERR_OP, {"MPI_SUM", "MPI_2INT"});
         expect_failure(MPI_Exscan(x, y, 1, MPI_INT, MPI_REPLACE, world), MPI_ERR_OP, {"MPI_REPLACE", "one-sided"});
         expect_failure(MPI_Reduce_local(x, y, 1, MPI_INT, MPI_NO_OP), MPI_ERR_OP, {"MPI_NO_OP", "one-sided"});
-        auto const three = handle_of(datatype::contiguous(3, datatype::named(mpt::element_kind::c_double)));
+        types made;
+        auto const three = made(datatype::contiguous(3, datatype::named(mpt::element_kind::c_double)));
         expect_failure(MPI_Reduce_scatter(x, y, n, three, MPI_MAX, world), MPI_ERR_OP, {"MPI_MAX", "a derived datatype"});
         expect_failure(MPI_Reduce_scatter_block(x, y, 1, MPI_DOUBLE, MPI_OP_NULL, world), MPI_ERR_OP, {"op is MPI_OP_NULL"});
         MPI_Op sum = MPI_SUM, gone = MPI_OP_NULL;
@@ -438,7 +437,8 @@ TEST(COperations, BuffersAndTypesAreChecked) {
                        {"recvbuf is a null"});
         MPI_Op op = MPI_OP_NULL;
         MPI_Op_create(multiply_small, 0, &op);
-        auto const raw = handle_of(matrix_type(), false);
+        types made;
+        auto const raw = made(matrix_type(), false);
         expect_failure(MPI_Allreduce(MPI_IN_PLACE, y, 1, raw, op, world), MPI_ERR_TYPE, {"datatype is not committed"});
         MPI_Op_free(&op);
         EXPECT_EQ(MPI_Barrier(world), MPI_SUCCESS);

@@ -62,8 +62,8 @@ def main():
             said = output(mptrun, '-n', '3', python, '-m', 'mpi4py.bench', 'helloworld', timeout=60)
             if sorted(line.split(' on ')[0] for line in said.splitlines()) != [f'Hello, World! I am process {r} of 3' for r in range(3)]:
                 sys.exit(f'helloworld says "{said}"')
-            said = output(mptrun, '-n', '3', python, '-m', 'mpi4py.bench', 'ringtest', '-n', '1000', timeout=120)
-            if '1000 loops' not in said:
+            said = output(mptrun, '-n', '3', python, '-m', 'mpi4py.bench', 'ringtest', '-l', '1000', timeout=120)
+            if 'for 1000 loops' not in said:
                 sys.exit(f'ringtest says "{said}"')
             return
         run(mptrun, '-n', what, python, keep / f'mpi4py-{VERSION}/test/main.py', '--no-builddir', '-q', '-i', MODULES, '--xfile',

@@ -1,8 +1,12 @@
-#include "support/team.hpp"
+#include <deque>
+
+#include "support/scattered.hpp"
+#include "support/steps.hpp"
 #include <mpt/coll/allgather.hpp>
 
 namespace {
 using namespace mpt::test;
+namespace coll = mpt::coll;
 
 template <class Stack> using coll_allgather = team_over<Stack>;
 TYPED_TEST_SUITE(coll_allgather, wires);
@@ -13,7 +17,7 @@ TYPED_TEST(coll_allgather, everybody_has_every_block_in_rank_order) {
             for (std::size_t len : {1u, 13u, 2000u, 40000u}) {
                 auto const mine = counted(len, me * 7);
                 std::vector<int> all(len * static_cast<std::size_t>(n), -1);
-                mpt::coll::allgather(team, readable(mine), writable(all));
+                coll::allgather(team, readable(mine), coll::blocks{writable(all), mine.size() * sizeof(int)});
                 for (int r = 0; r < n; ++r)
                     for (std::size_t i : {std::size_t{0}, len / 2, len - 1})
                         ASSERT_EQ(all[static_cast<std::size_t>(r) * len + i], r * 7 + static_cast<int>(i)) << n << " " << len;
@@ -21,8 +25,33 @@ TYPED_TEST(coll_allgather, everybody_has_every_block_in_rank_order) {
         });
 }
 
+TYPED_TEST(coll_allgather, pieces_of_any_sizes_and_layouts_also_in_place) {
+    random_steps<TestFixture>(16, 12, [](auto const& team, dice& common, dice& own) {
+        auto const seed = common.seed();
+        bool const in_place = common.coin(), equal = common.coin();
+        auto const most = common.one_of<unsigned>({1, 40, 4000, 20000});
+        std::vector<std::size_t> sizes;
+        for (int r = 0; r < team.size(); ++r) sizes.push_back(equal && r > 0 ? sizes[0] : common.below(most + 1));
+        std::deque<scattered> all;
+        for (auto n : sizes) all.emplace_back(n, own);
+        auto const me = static_cast<std::size_t>(team.me());
+        scattered mine{sizes[me], own};
+        auto const bytes = values_of(seed, team.me(), 0, sizes[me]);
+        mine.fill(bytes);
+        if (in_place) all[me].fill(bytes);
+        coll::allgather(team, in_place ? std::nullopt : std::optional{mine.out()},
+                        [&](std::int32_t r) { return all[static_cast<std::size_t>(r)].both(); });
+        for (int r = 0; r < team.size(); ++r) {
+            auto const& got = all[static_cast<std::size_t>(r)];
+            EXPECT_TRUE(got.packed() == values_of(seed, r, 0, got.size())) << got.size() << " bytes from " << r;
+            EXPECT_TRUE(got.whole());
+        }
+    });
+}
+
 TYPED_TEST(coll_allgather, of_nothing_is_nothing) {
-    for (int n : sizes_of_teams) this->run_team(n, [](auto const& team, int) { mpt::coll::allgather(team, {}, {}); });
+    for (int n : sizes_of_teams)
+        this->run_team(n, [](auto const& team, int) { coll::allgather(team, coll::in_place, coll::blocks{{}, 0}); });
 }
 
 TYPED_TEST(coll_allgather, the_own_block_may_already_be_in_its_place) {
@@ -30,7 +59,7 @@ TYPED_TEST(coll_allgather, the_own_block_may_already_be_in_its_place) {
         std::vector<int> all(3, -1);
         all[static_cast<std::size_t>(me)] = me;
         auto const bytes = writable(all);
-        mpt::coll::allgather(team, bytes.subspan(static_cast<std::size_t>(me) * 4, 4), bytes);
+        coll::allgather(team, coll::blocks{bytes, 4}(me).out, coll::blocks{bytes, 4});
         EXPECT_EQ(all, counted(3, 0));
     });
 }
@@ -39,7 +68,7 @@ TYPED_TEST(coll_allgather, other_sizes_on_other_ranks_are_a_sentence) {
     auto const said = this->failure_of_team(3, [](auto const& team, int me) {
         std::vector<int> const mine(me == 1 ? 2 : 4);
         std::vector<int> all(mine.size() * 3);
-        mpt::coll::allgather(team, readable(mine), writable(all));
+        coll::allgather(team, readable(mine), coll::blocks{writable(all), mine.size() * sizeof(int)});
     });
     EXPECT_NE(said.find("called a collective with different sizes"), std::string::npos) << said;
 }

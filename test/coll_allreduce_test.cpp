@@ -1,23 +1,22 @@
 #include <functional>
 
 #include "support/job_of.hpp"
-#include "support/team.hpp"
+#include "support/matrices.hpp"
+#include "support/steps.hpp"
 #include <mpt/coll/allreduce.hpp>
-#include <mpt/mpi/operations.hpp>
+#include <mpt/mpi/collectives.hpp>
 
 namespace {
 using namespace mpt::test;
 namespace coll = mpt::coll;
 
-using bytes_in = std::span<std::byte const>;
-
 template <class Stack> using coll_allreduce = team_over<Stack>;
 TYPED_TEST_SUITE(coll_allreduce, wires);
 
-/// The general algorithm with one element type and any operation: one instantiation for all cases of a wire.
 template <class Team> void reduce(Team const& team, std::vector<long>& v, bool commutes, long (*op)(long, long)) {
-    coll::allreduce(team, writable(v), sizeof(long), commutes,
-                    [&op](bytes_in l, bytes_in r, std::span<std::byte> into) { mpt::detail::combine<long>(l, r, into, op); });
+    auto operand = mpt::detail::operand_of<long>(op);
+    operand.commutes = commutes;
+    coll::allreduce(team, operand, nullptr, writable(v).data(), v.size());
 }
 long add(long a, long b) { return a + b; }
 /// Associative, does not commute: keeps the digits of both in order, in base 10.
@@ -56,6 +55,24 @@ TYPED_TEST(coll_allreduce, combines_in_rank_order) {
         });
 }
 
+TYPED_TEST(coll_allreduce, elements_of_any_layout_keep_rank_order) {
+    random_steps<TestFixture>(16, 12, [](auto const& team, dice& common, dice& own) {
+        auto const seed = common.seed();
+        bool const commutes = common.coin(), in_place = common.coin();
+        auto const n = common.one_of<std::size_t>({0, 1, 2, 7, 1024, 1025, 3000});
+        matrices all{n, own};
+        all.bring(seed, team.me());
+        auto mine = all; // of the same type
+        if (!in_place) all.bring(0, 0);
+        coll::allreduce(team, all.either(commutes), in_place ? nullptr : mine.origin(), all.origin(), n);
+        for (std::size_t i = 0; i < n; ++i)
+            if (all.get(i) != combined(commutes, seed, 0, team.size() - 1, i)) {
+                ADD_FAILURE() << "element " << i << " of " << n << (commutes ? ", commutes" : "");
+                break;
+            }
+    });
+}
+
 TYPED_TEST(coll_allreduce, of_nothing_is_nothing) {
     for (int n : sizes_of_teams)
         this->run_team(n, [](auto const& team, int) {
@@ -74,9 +91,9 @@ TYPED_TEST(coll_allreduce, large_elements_that_are_few_keep_whole) {
         std::vector<block> v(2);
         v[0].first = me, v[1].first = 10 * me;
         auto op = [](block a, block const& b) { return a.first += b.first, a; };
-        coll::allreduce(team, writable(v), sizeof(block), true, [&op](bytes_in l, bytes_in r, std::span<std::byte> into) {
-            mpt::detail::combine<block>(l, r, into, op);
-        });
+        auto operand = mpt::detail::operand_of<block>(op);
+        operand.commutes = true;
+        coll::allreduce(team, operand, nullptr, writable(v).data(), v.size());
         EXPECT_EQ(v[0].first, 10);
         EXPECT_EQ(v[1].first, 100);
     });

@@ -1,4 +1,5 @@
-#include "support/team.hpp"
+#include "support/scattered.hpp"
+#include "support/steps.hpp"
 #include <mpt/coll/broadcast.hpp>
 
 namespace {
@@ -16,6 +17,32 @@ TYPED_TEST(coll_broadcast, everybody_has_what_the_root_had_whoever_the_root_is) 
                     mpt::coll::broadcast(team, writable(v), root);
                     ASSERT_EQ(v, counted(len, root)) << "n " << n << " root " << root << " length " << len;
                 }
+        });
+}
+
+TYPED_TEST(coll_broadcast, layouts_may_differ_from_rank_to_rank_at_every_size) {
+    random_steps<TestFixture>(16, 12, [](auto const& team, dice& common, dice& own) {
+        auto const seed = common.seed();
+        auto const root = static_cast<int>(common.below(static_cast<unsigned>(team.size())));
+        auto const n = common.one_of<std::size_t>({0, 1, 5, 4000, 131071, 131072, 131073, 150001});
+        scattered data{n, own};
+        auto const expected = values_of(seed, root, 0, n);
+        if (team.me() == root) data.fill(expected);
+        mpt::coll::broadcast(team, data.both(), root);
+        EXPECT_TRUE(data.packed() == expected) << n << " bytes from " << root << " to " << team.me();
+        EXPECT_TRUE(data.whole());
+    });
+}
+
+TYPED_TEST(coll_broadcast, the_roots_memory_is_only_read) {
+    std::vector<std::byte> const shared = values_of(1, 0, 0, 400'000); // ThreadSanitizer would see a write
+    for (int n : {2, 4, 7})
+        this->run_team(n, [&](auto const& team, int me) {
+            std::vector<std::byte> mine(shared.size());
+            if (me == 2 % n)
+                mpt::coll::broadcast(team, {mpt::source{shared.data(), shared.size()}, mpt::sink{nullptr, shared.size()}}, me);
+            else mpt::coll::broadcast(team, std::span{mine}, 2 % n);
+            EXPECT_TRUE(me == 2 % n || mine == shared);
         });
 }
 

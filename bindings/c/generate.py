@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Generates from the tables of the C interface (mpi_api.tbl, mpi_constants.tbl; docs/c-binding.md).
-usage: generate.py --what header|prototypes|names|coverage OUTPUT [--check] [--api FILE] [--constants FILE]
+usage: generate.py --what header|prototypes|names|coverage|declarations|entries OUTPUT [--chapter N] [--check] [--api FILE] [--constants FILE]
   header      mpi.h
   prototypes  one line a function: name, what it returns, parameters; separated by tabs
   names       the names of all functions, MPI_ and PMPI_, sorted: what the library exports
   coverage    docs/coverage-mpi.md: the state of every function
+  declarations  entries.hpp: what the library's chapters implement
+  entries     the entry points of one chapter, with their checks (--chapter)
+  exports     the version script of the library: those names and nothing else
 --check writes nothing, and fails where OUTPUT is not what would be written."""
 import argparse
 import itertools
@@ -14,6 +17,7 @@ import sys
 import constants as constants_table
 import coverage
 import declare
+import entries
 import header
 import reading
 import table
@@ -35,7 +39,12 @@ def names(api, _):
     return '\n'.join(sorted(found + ['P' + name for name in found])) + '\n'
 
 
-OUTPUTS = {'header': header.text, 'prototypes': prototypes, 'names': names, 'coverage': coverage.page}
+def exports(api, constants):
+    return '{\nglobal:\n' + ''.join(f'    {name};\n' for name in names(api, constants).split()) + 'local: *;\n};\n'
+
+
+OUTPUTS = {'header': header.text, 'prototypes': prototypes, 'names': names, 'coverage': coverage.page,
+           'declarations': entries.declarations, 'exports': exports}
 
 
 def read(api_path, constants_path):
@@ -54,14 +63,16 @@ def difference(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--what', choices=sorted(OUTPUTS), required=True)
+    parser.add_argument('--what', choices=sorted([*OUTPUTS, 'entries']), required=True)
     parser.add_argument('--api', type=pathlib.Path, default=HERE / 'mpi_api.tbl')
     parser.add_argument('--constants', type=pathlib.Path, default=HERE / 'mpi_constants.tbl')
     parser.add_argument('--check', action='store_true')
+    parser.add_argument('--chapter', type=int)
     parser.add_argument('output', type=pathlib.Path)
     given = parser.parse_args()
     try:
-        text = OUTPUTS[given.what](*read(given.api, given.constants))
+        tables = read(given.api, given.constants)
+        text = entries.chapter(*tables, given.chapter) if given.what == 'entries' else OUTPUTS[given.what](*tables)
     except reading.Faults as faults:
         sys.exit(str(faults))
     if given.check:

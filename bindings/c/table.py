@@ -6,7 +6,8 @@ import reading
 
 FUNCTION = re.compile(r'MPI_[A-Z]\w*$')
 PARAMETER = re.compile(r'(\w+): ([A-Z][A-Z_]*)(?:=(\w+))?(?:\[([^\]]+)\])?((?: [^\s]+)*)$')
-FUNCTION_WORDS = {'large': False, 'returns': True, 'deprecated': True, 'c-only': False}
+FUNCTION_WORDS = {'large': False, 'returns': True, 'deprecated': True, 'c-only': False, 'later': False,
+                  'anytime': False}
 PARAMETER_WORDS = {'out': False, 'inout': False, 'of': True, 'null': False, 'inplace': False, 'root': False, 'leader': False,
                    'async': False, 'committed': False, 'large': False}
 RANKED = ('COMM', 'GROUP', 'WIN')      # kinds of what has ranks
@@ -58,6 +59,8 @@ class Function:
     large: bool
     deprecated: str
     c_only: bool
+    later: bool                     # there is no implementation yet
+    anytime: bool                   # may be called before MPI_Init and after MPI_Finalize
     line: int
 
     def forms(self):
@@ -167,7 +170,7 @@ class Api:
         said = reading.words(more, FUNCTION_WORDS, entry.line, self.report)
         returns = self._kind_of(entry.line, said.get('returns', 'ERROR_CODE'))
         function = Function(name, entry.text, returns, [], 'large' in said, said.get('deprecated', ''), 'c-only' in said,
-                            entry.line)
+                            'later' in said, 'anytime' in said, entry.line)
         self._parameters(entry, function)
         self._large(function)
         self.names[name] = entry.line

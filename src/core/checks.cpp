@@ -21,6 +21,13 @@ void not_whole(char const* call, std::size_t message, std::size_t element) {
     throw error{errc::truncate, fmt::format("mpt: {}: a message of {} bytes is no whole number of elements of {} bytes", call,
                                             message, element)};
 }
+void bad_share(char const* call, std::size_t have, std::size_t each, std::int32_t size) {
+    throw error{errc::argument, fmt::format("mpt: {}: {} given, but {} for each of {} ranks are {}", call, have, each, size,
+                                            each * static_cast<std::size_t>(size))};
+}
+void bad_pieces(char const* call, std::size_t have, std::int32_t size) {
+    throw error{errc::argument, fmt::format("mpt: {}: {} pieces for {} ranks", call, have, size)};
+}
 void failed(char const* call, status how) {
     auto const code = how == status::no_memory ? errc::no_memory : how == status::peer_gone ? errc::peer_gone : errc::system;
     throw error{code, fmt::format("mpt: {}: {}", call, to_string(how))};

@@ -1,23 +1,73 @@
-/// coll/allgather - everybody's block to everybody, round a ring.
+/// coll/allgather - everybody's piece to everybody.
 ///
-///   In step k each rank hands the block it got in step k-1 to its right neighbour: n-1 steps, every byte crosses each
-///   neighbour's wire once.    Source MPI-4.1 section 6.7.
+///   doubling  partners 1, 2, 4 ... apart hand on all that they have (Bruck): ceil(log2 n) messages a rank, for any n; the pieces
+///             travel packed, in the order in which they stand round the ring. For few bytes.
+///
+///        n = 5, rank 0 has     0      0 1      0 1 2 3      0 1 2 3 4
+///
+///   ring      in step k each rank hands the piece it got in step k-1 to its right neighbour, from place to place: n-1 steps,
+///             every byte crosses each neighbour's wire once. For many bytes.
+///
+///   Every rank knows the size of every piece, so pieces of one size and of many are the same algorithm, and the choice follows
+///   from the sum of the sizes.
+///   Memory    doubling: all pieces, packed. ring: none.    Source MPI-4.1 section 6.7.
+///   Tests     test/coll_allgather_test.cpp
 #pragma once
-#include <cstring>
+#include <algorithm>
+#include <vector>
 
+#include <mpt/coll/pieces.hpp>
 #include <mpt/coll/team.hpp>
 
 namespace mpt::inline v0::coll {
 
-/// all: size() blocks of mine.size() bytes, in rank order.
-template <class Stack> void allgather(team<Stack> const& t, std::span<std::byte const> mine, std::span<std::byte> all) {
-    auto const n = t.size();
-    auto const block = mine.size();
-    auto const part = [&](std::int32_t r) { return all.subspan(static_cast<std::size_t>((r + n) % n) * block, block); };
-    if (block != 0) std::memmove(part(t.me()).data(), mine.data(), block);
-    for (std::int32_t k = 0; k < n - 1; ++k)
-        t.exchange((t.me() + 1) % n, part(t.me() - k + n), (t.me() - 1 + n) % n, part(t.me() - k - 1 + 2 * n),
+/// Up to so many bytes of all pieces together by doubling: what copying them once more costs is then less than the n - 1 -
+/// log2 n messages that the ring sends more.
+inline constexpr std::size_t allgather_doubling_most = 32 * 1024;
+
+namespace detail {
+
+/// ends[i]: packed bytes of the pieces of the ranks first, first + 1 ... first + i, round the ring.
+inline std::vector<std::size_t> sizes_from(std::int32_t first, std::int32_t n, by_rank<place> all) {
+    std::vector<std::size_t> ends(static_cast<std::size_t>(n));
+    std::size_t sum = 0;
+    for (std::int32_t i = 0; i < n; ++i) ends[static_cast<std::size_t>(i)] = sum += all((first + i) % n).in.size();
+    return ends;
+}
+
+template <class Stack> void allgather_doubling(team<Stack> const& t, by_rank<place> all, std::vector<std::size_t> const& ends) {
+    auto const n = t.size(), me = t.me().value;
+    scratch const packed{ends.back()};
+    auto const begin = [&](std::int32_t i) { return i == 0 ? 0 : ends[static_cast<std::size_t>(i - 1)]; };
+    auto const part = [&](std::int32_t first, std::int32_t last) {
+        return packed.part(begin(first), begin(last) - begin(first));
+    };
+    all(me).out.read(0, part(0, 1));
+    for (std::int32_t have = 1; have < n; have *= 2) {
+        auto const more = std::min(have, n - have);
+        t.exchange((me - have + n) % n, source{part(0, more)}, (me + have) % n, sink{part(have, have + more)},
                    speaker::allgather);
+    }
+    for (std::int32_t i = 1; i < n; ++i) all((me + i) % n).in.write(0, part(i, i + 1));
+}
+
+template <class Stack> void allgather_ring(team<Stack> const& t, by_rank<place> all) {
+    auto const n = t.size();
+    for (std::int32_t k = 0; k < n - 1; ++k)
+        t.exchange((t.me() + 1) % n, all((t.me() - k + n) % n).out, (t.me() - 1 + n) % n, all((t.me() - k - 1 + n) % n).in,
+                   speaker::allgather);
+}
+
+} // namespace detail
+
+/// Pieces of any sizes, which all ranks know. mine: nothing says that it is in its place already.
+template <class Stack> void allgather(team<Stack> const& t, std::optional<source> const& mine, by_rank<place> all) {
+    if (mine) t.keep(*mine, all(t.me()));
+    auto const n = t.size();
+    if (n == 1) return;
+    auto const ends = detail::sizes_from(t.me(), n, all);
+    if (n > 2 && ends.back() <= allgather_doubling_most) detail::allgather_doubling(t, all, ends);
+    else detail::allgather_ring(t, all);
 }
 
 } // namespace mpt::inline v0::coll

@@ -1,27 +1,30 @@
-/// coll/allreduce - every rank gets the combination of all ranks' elements, always combined in rank order.
+/// coll/allreduce - every rank gets the combination of all ranks' elements.
 ///
-///   Two algorithms, by size (both keep rank order, so an operation need not commute):
+///   Two algorithms, by size:
 ///
 ///   doubling     after folding the ranks beyond a power of two into their neighbours, partners 1, 2, 4 ... apart exchange
-///                everything and combine. ceil(log2 n) (+2) messages of the whole size: small data.
+///                everything and combine, in rank order. ceil(log2 n) (+2) messages of the whole size: small data, and operations
+///                that do not commute.
 ///   halving      partners 1, 2, 4 ... apart exchange halves of what they have and combine the half they keep, then gather the
 ///                halves back in reverse: each byte is combined once per step on half the data. Large data.
 ///                Needs an operation that commutes, because its blocks are not contiguous in rank order.
 ///
 ///        n = 5:  fold 1 into 0;  {0,2,3,4} run as 4 places;  1 gets the result from 0
 ///
+///   All ranks get the same bits: each element is combined by one rank, or by all in the same order.
+///
 ///   Misuse    Ranks that bring different sizes get an error that names both, at one rank at least: both algorithms begin with
 ///             the same partners, and of two ranks that differ one sees another length than its own. Nothing is spent on it.
 ///             Not seen: a rank that brings nothing sends nothing, and the others wait for it; and a rank that has got what
 ///             it expected (a neighbour of ranks that differ) waits for the one that throws, until that one ends the job.
-///   Memory    one buffer of the data's size.    Source MPI-4.1 section 6.9.6.
+///   Memory    one work buffer of the data's size.    Source MPI-4.1 section 6.9.6.
+///   Tests     test/coll_allreduce_test.cpp
 #pragma once
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <memory>
 
-#include <mpt/coll/team.hpp>
+#include <mpt/coll/operand.hpp>
 
 namespace mpt::inline v0::coll {
 
@@ -43,14 +46,12 @@ struct places {
     std::int32_t rank_at(std::int32_t p) const noexcept { return p < extra ? 2 * p : p + extra; }
 };
 
-template <class Stack, class Combine> void doubling(team<Stack> const& t, places const& at, std::int32_t place,
-                                                    std::span<std::byte> mine, std::span<std::byte> other,
-                                                    Combine const& combine) {
+template <class Stack> void doubling(reduction<Stack> const& r, places const& at, std::int32_t place, std::byte*& have,
+                                     std::byte*& other, std::size_t n) {
     for (std::int32_t step = 1; step < at.count; step *= 2) {
         auto const partner = place ^ step;
-        t.exchange(at.rank_at(partner), mine, at.rank_at(partner), other, speaker::allreduce);
-        if (partner < place) combine(other, mine, mine);
-        else combine(mine, other, mine);
+        r.exchange(at.rank_at(partner), have, n, at.rank_at(partner), other, n);
+        r.join(have, other, n, partner < place);
     }
 }
 
@@ -65,60 +66,65 @@ inline std::array<range, 2> halves(range r) noexcept {
     return {range{r.first, low}, range{r.first + low, r.count - low}};
 }
 
-template <class Stack, class Combine> void halving(team<Stack> const& t, places const& at, std::int32_t place,
-                                                   std::span<std::byte> mine, std::span<std::byte> other, std::size_t element,
-                                                   Combine const& combine) {
-    auto const bytes_of = [&](std::span<std::byte> s, range r) { return s.subspan(r.first * element, r.count * element); };
-    range have{0, mine.size() / element};
+template <class Stack> void halving(reduction<Stack> const& r, places const& at, std::int32_t place, std::byte* mine,
+                                    std::byte* other, std::size_t n) {
+    range have{0, n};
     std::array<range, 31> given; // to the partner of each step, who has it complete in the end
     int steps = 0;
     for (std::int32_t step = 1; step < at.count; step *= 2) { // reduce-scatter
-        auto const partner = place ^ step;
+        auto const partner = at.rank_at(place ^ step);
         auto const part = halves(have);
         bool const upper = (place & step) != 0;
         have = part[upper];
         auto const give = given[static_cast<std::size_t>(steps++)] = part[!upper];
-        t.exchange(at.rank_at(partner), bytes_of(mine, give), at.rank_at(partner), bytes_of(other, have), speaker::allreduce);
-        combine(bytes_of(other, have), bytes_of(mine, have), bytes_of(mine, have));
+        r.exchange(partner, r.at(mine, give.first), give.count, partner, r.at(other, have.first), have.count);
+        r.combine(r.at(other, have.first), r.at(mine, have.first), have.count);
     }
     for (std::int32_t step = at.count / 2; step > 0; step /= 2) { // allgather
-        auto const partner = place ^ step;
+        auto const partner = at.rank_at(place ^ step);
         auto const want = given[static_cast<std::size_t>(--steps)];
-        t.exchange(at.rank_at(partner), bytes_of(mine, have), at.rank_at(partner), bytes_of(mine, want), speaker::allreduce);
+        r.exchange(partner, r.at(mine, have.first), have.count, partner, r.at(mine, want.first), want.count);
         have = {std::min(have.first, want.first), have.count + want.count};
     }
 }
 
-} // namespace detail
-
-/// data: in, this rank's elements; out, the combination. element: bytes of one. combine(left, right, into): into[i] =
-/// left[i] op right[i], where left comes from lower ranks; into may be either. commutes: whether order may be given up.
-/// Throws mpt::error(truncate) where a rank is seen to bring another size; see Misuse above.
-template <class Stack, class Combine> void allreduce(team<Stack> const& t, std::span<std::byte> data, std::size_t element,
-                                                     bool commutes, Combine const& combine) try {
-    auto const n = t.size();
-    if (n == 1 || data.empty()) return;
-    auto const scratch = std::make_unique_for_overwrite<std::byte[]>(data.size());
-    std::span const other{scratch.get(), data.size()};
-    detail::places const at{n};
-    auto const place = at.of(t.me());
-    bool const paired = t.me() < 2 * at.extra;
+/// The combination of everybody's n > 0 elements; in `have`, which may have changed places with `other`.
+template <class Stack> void allreduce(reduction<Stack> const& r, std::byte*& have, std::byte*& other, std::size_t n) {
+    places const at{r.size()};
+    auto const place = at.of(r.me());
+    bool const paired = r.me() < 2 * at.extra;
     if (place < 0) { // folded: hand over, and wait for the result
-        t.send(t.me() - 1, speaker::allreduce, data);
-        return t.recv(t.me() - 1, speaker::allreduce, data);
+        r.send(r.me() - 1, have, n);
+        return r.recv(r.me() - 1, have, n);
     }
     if (paired) {
-        t.recv(t.me() + 1, speaker::allreduce, other);
-        combine(data, other, data);
+        r.recv(r.me() + 1, other, n);
+        r.join(have, other, n, false);
     }
-    if (commutes && data.size() > doubling_most && data.size() / element >= static_cast<std::size_t>(at.count))
-        detail::halving(t, at, place, data, other, element, combine);
-    else detail::doubling(t, at, place, data, other, combine);
-    if (paired) t.send(t.me() + 1, speaker::allreduce, data);
+    if (r.op().commutes && n * r.op().packed > doubling_most && n >= static_cast<std::size_t>(at.count))
+        halving(r, at, place, have, other, n);
+    else doubling(r, at, place, have, other, n);
+    if (paired) r.send(r.me() + 1, have, n);
+}
+
+} // namespace detail
+
+/// n elements from each rank. mine: null where they are in `all` already. all: the combination.
+/// Throws mpt::error(truncate) where a rank is seen to bring another size; see Misuse above.
+template <class Stack>
+void allreduce(team<Stack> const& t, operand const& op, std::byte const* mine, std::byte* all, std::size_t n) try {
+    reduction const r{t, op, speaker::allreduce};
+    if (mine) r.copy(mine, all, n);
+    if (t.size() == 1 || n == 0) return;
+    auto const work = r.work(n);
+    auto* have = all;
+    auto* other = work.origin();
+    detail::allreduce(r, have, other, n);
+    r.copy(have, all, n);
 } catch (error const& e) {
     if (e.code() != errc::truncate) throw;
     throw error{errc::truncate,
-                std::string{e.what()} + " (allreduce; this rank brings " + std::to_string(data.size()) + " bytes)"};
+                std::string{e.what()} + " (allreduce; this rank brings " + std::to_string(n * op.packed) + " bytes)"};
 }
 
 } // namespace mpt::inline v0::coll

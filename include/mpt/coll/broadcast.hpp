@@ -1,25 +1,96 @@
-/// coll/broadcast - one rank's bytes to all, along a binomial tree.
+/// coll/broadcast - one rank's data to all.
+///
+///   tree      a binomial tree hands the whole on, ceil(log2 n) steps: up to cut_least bytes, and among few ranks.
 ///
 ///        n = 8, root 0     0 -> 4      0 -> 2, 4 -> 6      0 -> 1, 2 -> 3, 4 -> 5, 6 -> 7
 ///
-///   Cost      ceil(log2 n) steps.    Source MPI-4.1 section 6.4.
+///   cut       the tree hands out n chunks, each to its own rank, and a ring brings every chunk to everybody (van de Geijn): each
+///             rank receives the data once and sends it about once, the root only once, instead of the root sending all of it log2 n times.
+///
+///   The choice follows from the size and the number of ranks, which MPI makes the same everywhere. Chunks are cut from the packed
+///   bytes, so that ranks with different layouts of the same data agree.    Source MPI-4.1 section 6.4.
+///   Tests     test/coll_broadcast_test.cpp
 #pragma once
+#include <algorithm>
+
+#include <mpt/coll/pieces.hpp>
 #include <mpt/coll/team.hpp>
 
 namespace mpt::inline v0::coll {
 
-template <class Stack> void broadcast(team<Stack> const& t, std::span<std::byte> data, std::int32_t root) {
+/// From here on, and from four ranks on, the data are cut: three ranks have the same number of steps either way. Below, a chunk is
+/// so small that the ring's n - 1 messages cost more than the tree's copies.
+inline constexpr std::size_t cut_least = 128 * 1024;
+
+namespace detail {
+
+/// The packed bytes of a place, in one chunk for each place of the tree; the last ones may be shorter, or empty.
+struct chunks {
+    place data;
+    std::size_t size, each;
+
+    chunks(place const& whole, std::int32_t n) noexcept
+        : data{whole}, size{whole.in.size()}, each{(size + static_cast<std::size_t>(n) - 1) / static_cast<std::size_t>(n)} {}
+    std::size_t begin(std::int32_t p) const noexcept { return std::min(size, static_cast<std::size_t>(p) * each); }
+    source_part out(std::int32_t p, std::int32_t end) const noexcept { return {data.out, begin(p), begin(end) - begin(p)}; }
+    sink_part in(std::int32_t p, std::int32_t end) const noexcept { return {data.in, begin(p), begin(end) - begin(p)}; }
+};
+
+template <class Stack> void broadcast_tree(team<Stack> const& t, place const& data, std::int32_t root) {
     auto const n = t.size();
     auto const place = (t.me() - root + n) % n; // the root is place 0
     auto const who = [&](std::int32_t p) { return (p + root) % n; };
     std::int32_t step = 1;
     for (; step < n; step *= 2)
         if (place & step) {
-            t.recv(who(place - step), speaker::broadcast, data);
+            t.recv(who(place - step), speaker::broadcast, data.in);
             break;
         }
     for (step /= 2; step > 0; step /= 2)
-        if (place + step < n) t.send(who(place + step), speaker::broadcast, data);
+        if (place + step < n) t.send(who(place + step), speaker::broadcast, data.out);
+}
+
+/// How many chunks a place has after the tree: its own and those of the places below it.
+inline std::int32_t has(std::int32_t place, std::int32_t n) noexcept {
+    return place == 0 ? n : std::min(place & -place, n - place);
+}
+
+template <class Stack> void broadcast_cut(team<Stack> const& t, place const& data, std::int32_t root) {
+    auto const n = t.size();
+    auto const place = (t.me() - root + n) % n;
+    auto const who = [&](std::int32_t p) { return (p + root) % n; };
+    chunks const cut{data, n};
+    std::int32_t step = 1;
+    while (step < n && !(place & step)) step *= 2;
+    if (place != 0) {
+        auto const in = cut.in(place, place + has(place, n));
+        t.recv(who(place - step), speaker::broadcast, sink::of(in));
+    }
+    for (step /= 2; step > 0; step /= 2)
+        if (place + step < n) {
+            auto const out = cut.out(place + step, place + step + has(place + step, n));
+            t.send(who(place + step), speaker::broadcast, source::of(out));
+        }
+    // The ring. What a place has already is the last that the ring would bring it.
+    auto const right = (place + 1) % n;
+    auto const takes = n - has(place, n), gives = n - has(right, n);
+    for (std::int32_t k = 0; k < std::max(takes, gives); ++k) {
+        auto const give = (place - k + n) % n, take = (place - k - 1 + n) % n;
+        auto const out = cut.out(give, give + 1);
+        auto const in = cut.in(take, take + 1);
+        if (k < takes && k < gives)
+            t.exchange(who(right), source::of(out), who((place - 1 + n) % n), sink::of(in), speaker::broadcast);
+        else if (k < gives) t.send(who(right), speaker::broadcast, source::of(out));
+        else t.recv(who((place - 1 + n) % n), speaker::broadcast, sink::of(in));
+    }
+}
+
+} // namespace detail
+
+/// data: at the root what is sent, elsewhere room for it; of the same packed size on all ranks.
+template <class Stack> void broadcast(team<Stack> const& t, place const& data, std::int32_t root) {
+    if (t.size() >= 4 && data.in.size() >= cut_least) detail::broadcast_cut(t, data, root);
+    else detail::broadcast_tree(t, data, root);
 }
 
 } // namespace mpt::inline v0::coll

@@ -2,17 +2,33 @@
 ///
 ///   Ranks are the group's; messages travel in the collective context, so they never meet point-to-point traffic. All ranks
 ///   call the collectives of one communicator in the same order (MPI-4.1 section 6.1): messages of a pair then match in
-///   order, and the tag only says which algorithm speaks.
+///   order, and the tag only says which algorithm speaks. Data are cursors: contiguous bytes, or any layout.
+///
+///   Sizes    a message that is not as long as its receiver expects means that the ranks do not call the same collective: an
+///            mpt::error(truncate) that names both sizes. Empty pieces are sent too, so that this is seen.
+///   Tests    test/coll_team_test.cpp
 #pragma once
 #include <cstddef>
 #include <span>
 
+#include <mpt/core/copy.hpp>
 #include <mpt/stack/group.hpp>
 #include <mpt/stack/p2p.hpp>
 
 namespace mpt::inline v0::coll {
 
-enum class speaker : std::int32_t { barrier = 1, allreduce, allgather, broadcast };
+enum class speaker : std::int32_t {
+    barrier = 1,
+    allreduce,
+    allgather,
+    broadcast,
+    gather,
+    scatter,
+    alltoall,
+    reduce,
+    reduce_scatter,
+    scan,
+};
 
 template <class Stack> class team {
     channel<Stack> wire_;
@@ -20,21 +36,20 @@ template <class Stack> class team {
     rank me_;
 
 public:
+    using stack_type = Stack;
+
     team(channel<Stack> point_to_point, group const& who, rank me) noexcept
         : wire_{point_to_point.collective()}, who_{&who}, me_{me} {}
 
     rank me() const noexcept { return me_; }
     std::int32_t size() const noexcept { return who_->size(); }
 
-    void send(std::int32_t to, speaker s, std::span<std::byte const> data) const {
-        wire_.send(who_->world(to), label(s), data);
-    }
-    /// Exactly data.size() bytes: another size means that the ranks do not call the same collective.
-    void recv(std::int32_t from, speaker s, std::span<std::byte> into) const {
+    void send(std::int32_t to, speaker s, source const& data) const { wire_.send(who_->world(to), label(s), data); }
+    /// Exactly into.size() bytes.
+    void recv(std::int32_t from, speaker s, sink const& into) const {
         check(wire_.recv(who_->world(from), label(s), into), from, into.size());
     }
-    void exchange(std::int32_t to, std::span<std::byte const> data, std::int32_t from, std::span<std::byte> into,
-                  speaker s) const {
+    void exchange(std::int32_t to, source const& data, std::int32_t from, sink const& into, speaker s) const {
         check(wire_.sendrecv(who_->world(to), label(s), data, who_->world(from), label(s), into), from, into.size());
     }
     /// A word to one rank, which says nothing, and one from another. A send may have to wait for its receiver (a full wire, a
@@ -44,12 +59,26 @@ public:
             return recv(from, s, {});
         exchange(to, {}, from, {}, s);
     }
+    /// What this rank sends to itself.
+    void keep(source const& mine, sink const& into) const {
+        if (mine.size() != into.size()) [[unlikely]]
+            differ(mine.size(), into.size(), me_);
+        copy(mine, into);
+    }
 
 private:
     static tag label(speaker s) noexcept { return tag{static_cast<std::int32_t>(s)}; }
     static void check(outcome const& got, std::int32_t from, std::size_t expected) {
-        if (got.how == status::ok && got.bytes == expected) return;
-        throw error{errc::truncate, "mpt: ranks called a collective with different sizes: " + std::to_string(got.bytes) +
+        if (got.how == status::ok && got.bytes == expected) [[likely]]
+            return;
+        if (got.how != status::ok && got.how != status::truncated)
+            throw error{got.how == status::no_memory ? errc::no_memory : errc::system,
+                        "mpt: a collective's message from rank " + std::to_string(from) + ": " +
+                            std::string{to_string(got.how)}};
+        differ(got.bytes, expected, from);
+    }
+    [[noreturn, gnu::noinline]] static void differ(std::uint64_t came, std::size_t expected, std::int32_t from) {
+        throw error{errc::truncate, "mpt: ranks called a collective with different sizes: " + std::to_string(came) +
                                         " bytes came where " + std::to_string(expected) + " were expected, from rank " +
                                         std::to_string(from)};
     }

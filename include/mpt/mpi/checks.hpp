@@ -8,6 +8,9 @@ namespace mpt::inline v0::checks {
 [[noreturn]] void bad_tag(char const* call, std::int32_t t);
 [[noreturn]] void too_long(char const* call, std::size_t message, std::size_t buffer, std::int32_t source, std::int32_t t);
 [[noreturn]] void not_whole(char const* call, std::size_t message, std::size_t element);
+/// A collective's elements do not make `each` for every rank; pieces are not as many as ranks.
+[[noreturn]] void bad_share(char const* call, std::size_t have, std::size_t each, std::int32_t size);
+[[noreturn]] void bad_pieces(char const* call, std::size_t have, std::int32_t size);
 [[noreturn]] void failed(char const* call, status how);
 
 inline void to(char const* call, rank r, std::int32_t size) {

@@ -10,7 +10,7 @@
 ///        auto half = world.split(world.rank() % 2, world.rank());
 ///
 ///   Errors are the policy's (mpi/errors.hpp); view.with<errors::returning>() gives the same communicator with another policy.
-///   Buffers: MPI-4.1 section 3.2; ranks and tags are checked, with the numbers in the sentence.
+///   What all ranks do together: mpi/collectives.hpp. Buffers: MPI-4.1 section 3.2; ranks and tags are checked, with the numbers in the sentence.
 #pragma once
 #include <cstring>
 #include <functional>
@@ -19,13 +19,9 @@
 #include <utility>
 #include <vector>
 
-#include <mpt/coll/allgather.hpp>
-#include <mpt/coll/allreduce.hpp>
-#include <mpt/coll/barrier.hpp>
-#include <mpt/coll/broadcast.hpp>
+#include <mpt/mpi/collectives.hpp>
 #include <mpt/mpi/errors.hpp>
 #include <mpt/mpi/message.hpp>
-#include <mpt/mpi/operations.hpp>
 #include <mpt/mpi/request.hpp>
 #include <mpt/mpi/sendable.hpp>
 #include <mpt/stack/runtime.hpp>
@@ -46,7 +42,8 @@ template <class Stack> struct communicator_state {
 template <class Stack> class communicator;
 template <class Stack> class message;
 
-template <class Stack, class Errors = errors::throwing> class communicator_view {
+template <class Stack, class Errors = errors::throwing> class communicator_view
+    : public collectives<communicator_view<Stack, Errors>, Stack, Errors> {
     communicator_state<Stack> const* s_;
     template <class T> using as = typename Errors::template as<T>;
 
@@ -178,43 +175,12 @@ public:
         });
     }
 
-    // --- collectives ----------------------------------------------------------------------------------------------------------
-    as<void> barrier() const {
-        return Errors::run([&] { coll::barrier(team()); });
-    }
-    /// Combines every rank's value (or range, element by element) in rank order; all get it. op(left, right) -> combined must be
-    /// associative; it need not commute unless commutes_v<Op> says so. Section 6.9.6.
-    template <class T, class Op = std::plus<>>
-        requires(element<T> && !std::ranges::range<T>)
-    as<T> allreduce(T const& mine, Op op = {}) const {
-        return Errors::run([&] {
-            T all = mine;
-            reduce_in_place(std::span{&all, 1}, op);
-            return all;
-        });
-    }
-    /// In place: the range holds this rank's elements before, the combination after. The same length on all ranks.
-    template <element_range R, class Op = std::plus<>> as<void> allreduce(R&& data, Op op = {}) const {
-        return Errors::run([&] { reduce_in_place(std::span{std::ranges::data(data), std::ranges::size(data)}, op); });
-    }
-    /// The root's value (or range) to all. Section 6.4.
-    template <receivable T> as<void> broadcast(T&& data, mpt::rank root = 0) const {
-        return Errors::run([&] {
-            checks::to("broadcast", root, size());
-            coll::broadcast(team(), detail::room_of(data), root);
-        });
-    }
-    /// Every rank's value, in rank order. Section 6.7.
-    template <element T> as<std::vector<T>> allgather(T const& mine) const {
-        return Errors::run([&] { return allgather_of(mine); });
-    }
-
     // --- new communicators --------------------------------------------------------------------------------------------------------
     /// The same group, a context of its own. Collective. Section 7.4.2.
     as<communicator<Stack>> dup() const {
         return Errors::run([&] {
             auto context = size() ? s_->run->new_context() : context_id{};
-            coll::broadcast(team(), std::as_writable_bytes(std::span{&context, 1}), 0);
+            coll::broadcast(this->team(), std::as_writable_bytes(std::span{&context, 1}), 0);
             return communicator<Stack>{*s_->run, context, s_->who, s_->me};
         });
     }
@@ -224,7 +190,6 @@ public:
     }
 
 private:
-    coll::team<Stack> team() const { return {s_->wire, s_->who, s_->me}; }
     mpt::rank world(mpt::rank r) const noexcept { return r == any_source ? any_source : s_->who.world(r); }
     void check_from(char const* call, mpt::rank from, mpt::tag t) const {
         if (from != proc_null) checks::from(call, from, size());
@@ -290,19 +255,13 @@ private:
         return status::ok;
     }
 
-    template <class T, class Op> void reduce_in_place(std::span<T> data, Op& op) const {
-        auto const combine = [&op](std::span<std::byte const> left, std::span<std::byte const> right,
-                                   std::span<std::byte> into) { detail::combine<T>(left, right, into, op); };
-        coll::allreduce(team(), std::as_writable_bytes(data), sizeof(T), commutes_v<Op, T>, combine);
-    }
-
     std::optional<communicator<Stack>> split_by(std::optional<int> color, int key) const {
         struct vote {
             std::int32_t colored, color, key, rank;
             std::uint64_t context; // the one that counts is the leader's
         };
         vote const mine{color.has_value(), color.value_or(0), key, s_->me, static_cast<std::uint64_t>(s_->run->new_context())};
-        auto votes = allgather_of(mine);
+        auto votes = this->allgathered(mine);
         if (!color) return std::nullopt;
         std::erase_if(votes, [&](vote const& v) { return !v.colored || v.color != *color; });
         std::stable_sort(votes.begin(), votes.end(), [](vote const& a, vote const& b) { return a.key < b.key; });
@@ -313,18 +272,6 @@ private:
             members.push_back(s_->who.world(v.rank));
         }
         return communicator<Stack>{*s_->run, context_id{votes.front().context}, group::of(std::move(members)), me};
-    }
-    template <class T> std::vector<T> allgather_of(T const& mine) const {
-        auto const n = static_cast<std::size_t>(size());
-        if constexpr (std::is_same_v<T, bool>) { // whose vector is no array
-            auto const all = std::make_unique<bool[]>(n);
-            coll::allgather(team(), std::as_bytes(std::span{&mine, 1}), std::as_writable_bytes(std::span{all.get(), n}));
-            return std::vector<T>(all.get(), all.get() + n);
-        } else {
-            std::vector<T> all(n);
-            coll::allgather(team(), std::as_bytes(std::span{&mine, 1}), std::as_writable_bytes(std::span{all}));
-            return all;
-        }
     }
 };
 

@@ -76,6 +76,15 @@ public:
                 return outcome_of(from, got, N);
         return recv_long(from, label, sink{into}, nullptr, nullptr);
     }
+    /// Data of any layout; what is contiguous goes as above.
+    template <std::same_as<source> S> void send(rank to, tag label, S const& data) const {
+        if (auto const bytes = data.contiguous()) return send(to, label, *bytes);
+        send_long(to, label, data, send_mode::standard);
+    }
+    template <std::same_as<sink> S> outcome recv(rank from, tag label, S const& into) const {
+        if (auto const bytes = into.contiguous()) return recv(from, label, *bytes);
+        return recv_long(from, label, into, nullptr, nullptr);
+    }
     /// Receives a message of unknown size: provide(request, bytes) sets request.into once the size is known.
     outcome recv_provided(rank from, tag label, status (*provide)(protocol::request&, std::uint64_t), void* user) const {
         return recv_long(from, label, sink{}, provide, user);
@@ -83,8 +92,12 @@ public:
     /// Both at once, without a deadlock. MPI-4.1 section 3.10.
     outcome sendrecv(rank to, tag out_label, std::span<std::byte const> data, rank from, tag in_label,
                      std::span<std::byte> into) const {
+        return sendrecv(to, out_label, source{data}, from, in_label, sink{into});
+    }
+    template <std::same_as<source> Source, std::same_as<sink> Sink>
+    outcome sendrecv(rank to, tag out_label, Source const& data, rank from, tag in_label, Sink const& into) const {
         reach(to); // before a message is received that the caller would not see
-        auto* in = start_recv(from, in_label, sink{into});
+        auto* in = start_recv(from, in_label, into);
         waiting const about{wait_for::receive, context_, from, in_label, into.size()};
         try {
             send(to, out_label, data);
@@ -198,13 +211,15 @@ public:
         return a;
     }
     outcome recv(protocol::arrival& taken, std::span<std::byte> into) const {
-        auto* r = lane_->enter([&](engine_type& e) {
-            auto* fresh_one = fresh(e);
-            fresh_one->into = sink{into};
-            e.receive(*fresh_one, taken);
-            return fresh_one;
+        return finish(*start_recv(taken, sink{into}), {wait_for::receive, context_, any_source, any_tag, into.size()});
+    }
+    protocol::request* start_recv(protocol::arrival& taken, sink into) const {
+        return lane_->enter([&](engine_type& e) {
+            auto* r = fresh(e);
+            r->into = into;
+            e.receive(*r, taken);
+            return r;
         });
-        return finish(*r, {wait_for::receive, context_, any_source, any_tag, into.size()});
     }
 
 private:

@@ -1,0 +1,106 @@
+#include "call.hpp"
+
+#include <cstdio>
+#include <string>
+
+#include "binding.hpp"
+
+namespace mpt::c {
+
+namespace {
+
+/// What a handle is that stands for nothing.
+std::string bad_handle(std::uintptr_t word, std::uintptr_t null, char const* sort, char const* null_name) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(word));
+    if (word == null) return std::string{"is "} + null_name + "; a living " + sort + " is needed";
+    return std::string{"is "} + text + ", which is no " + sort + ", or one that was freed";
+}
+
+template <class T, class Handle> T& living(call const& on, handle_table<T> const& table, Handle h, Handle null, char const* sort,
+                                           char const* null_name, char const* argument, int code) {
+    auto* const object = table.find_handle(h);
+    if (!object) [[unlikely]]
+        on.fail(code, std::string{argument} + ' ' + bad_handle(word_of(h), word_of(null), sort, null_name));
+    return *object;
+}
+
+} // namespace
+
+void call::fail(int code, std::string sentence) const { throw mpi_error{code, sentence}; }
+
+void call::refuse(int code, char const* argument, std::int64_t value, std::string const& allowed) const {
+    fail(code, std::string{argument} + " is " + std::to_string(value) + "; allowed: " + allowed);
+}
+
+void call::not_supported() const {
+    fail(MPI_ERR_UNSUPPORTED_OPERATION, "is not supported by this version of mpt");
+}
+
+comm& call::object(MPI_Comm h, char const* argument) {
+    auto& c = living(*this, binding_.comms, h, MPI_COMM_NULL, "communicator", "MPI_COMM_NULL", argument, MPI_ERR_COMM);
+    if (on_ == MPI_COMM_NULL) on_ = h;
+    return c;
+}
+datatype_object& call::object(MPI_Datatype h, char const* argument) const {
+    return living(*this, binding_.datatypes, h, MPI_DATATYPE_NULL, "datatype", "MPI_DATATYPE_NULL", argument, MPI_ERR_TYPE);
+}
+group_object& call::object(MPI_Group h, char const* argument) const {
+    return living(*this, binding_.groups, h, MPI_GROUP_NULL, "group", "MPI_GROUP_NULL", argument, MPI_ERR_GROUP);
+}
+operation_object& call::object(MPI_Op h, char const* argument) const {
+    return living(*this, binding_.operations, h, MPI_OP_NULL, "operation", "MPI_OP_NULL", argument, MPI_ERR_OP);
+}
+errhandler& call::object(MPI_Errhandler h, char const* argument) const {
+    return living(*this, binding_.errhandlers, h, MPI_ERRHANDLER_NULL, "error handler", "MPI_ERRHANDLER_NULL", argument,
+                  MPI_ERR_ERRHANDLER);
+}
+info_object& call::object(MPI_Info h, char const* argument) const {
+    return living(*this, binding_.infos, h, MPI_INFO_NULL, "info object", "MPI_INFO_NULL", argument, MPI_ERR_INFO);
+}
+request& call::object(MPI_Request h, char const* argument) const {
+    return living(*this, binding_.requests, h, MPI_REQUEST_NULL, "request", "MPI_REQUEST_NULL", argument, MPI_ERR_REQUEST);
+}
+message& call::object(MPI_Message h, char const* argument) const {
+    return living(*this, binding_.messages, h, MPI_MESSAGE_NULL, "message", "MPI_MESSAGE_NULL", argument, MPI_ERR_REQUEST);
+}
+
+void call::each_at_least(numbers values, std::int64_t n, std::int64_t least, char const* argument, int code) const {
+    for (std::int64_t i = 0; i < n; ++i)
+        if (values[i] < least) [[unlikely]]
+            at_least(values[i], least, (std::string{argument} + '[' + std::to_string(i) + ']').c_str(), code);
+}
+
+void call::bad_rank(int value, int size, char const* argument, also words, int code) const {
+    auto allowed = size > 0 ? "0 to " + std::to_string(size - 1) : std::string{"none, for nobody is there"};
+    if (has(words, also::null)) allowed += ", MPI_PROC_NULL";
+    if (has(words, also::any)) allowed += ", MPI_ANY_SOURCE";
+    refuse(code, argument, value, allowed);
+}
+
+void call::root(int value, comm const& c, char const* argument) const { rank(value, c.peers(), argument, also::none, MPI_ERR_ROOT); }
+bool call::is_root(int value, comm const& c) noexcept { return value == c.me; }
+
+void call::one_of(std::int64_t value, std::int64_t const* values, std::size_t n, char const* names, char const* argument,
+                  int code) const {
+    for (std::size_t i = 0; i < n; ++i)
+        if (values[i] == value) return;
+    refuse(code, argument, value, names);
+}
+void call::bits(std::int64_t value, std::int64_t all, char const* names, char const* argument, int code) const {
+    if ((value & ~all) != 0) refuse(code, argument, value, std::string{"bits of "} + names);
+}
+
+void call::bytes(void const* p, std::int64_t n, char const* argument) const {
+    if (p == nullptr && n > 0) [[unlikely]]
+        fail(MPI_ERR_BUFFER, std::string{argument} + " is a null pointer, and should hold " + std::to_string(n) + " bytes");
+}
+
+void require_running(call& c) {
+    auto const at = c.of().at;
+    if (at == stage::running) [[likely]]
+        return;
+    c.fail(MPI_ERR_OTHER, at == stage::before ? "called before MPI_Init" : "called after MPI_Finalize");
+}
+
+} // namespace mpt::c

@@ -1,0 +1,174 @@
+/// call - one call of the C interface: which function, whose error handler, and the checks of its arguments.
+///
+///        MPI_Send(...) --> run("MPI_Send", f): f(call) --> handles looked up, values checked (generated) --> impl::Send
+///                             |                                   `-- fail(class, sentence) throws mpi_error
+///                             `-- catches mpt::error, std::bad_alloc --> raise(): the object's error handler
+///
+///   Where there is no error nothing is spent but the checks. An exception of the user's own functions passes through.
+///   The object whose handler is called is the call's first communicator (window, file, session), MPI_COMM_SELF where there
+///   is none. The handler runs after the catch: no state of ours is half-done, and it may call MPI, throw, or longjmp.
+///
+///   Source   MPI-4.1 chapter 9.    Tests    test/c/*_test.cpp
+#pragma once
+#include <mpi.h>
+
+#include <cstdint>
+#include <new>
+#include <string>
+
+#include <mpt/mpi/error_classes.hpp>
+
+namespace mpt::c {
+
+struct comm;
+struct datatype_object;
+struct errhandler;
+struct group_object;
+struct info_object;
+struct operation_object;
+struct request;
+struct message;
+struct binding;
+
+/// Numbers of an array argument: of int, or of 64 bits (MPI_Count, MPI_Aint).
+class numbers {
+    void const* at_;
+    bool wide_;
+
+public:
+    numbers(int const* p) noexcept : at_{p}, wide_{false} {}
+    numbers(MPI_Count const* p) noexcept : at_{p}, wide_{true} {}
+    MPI_Count operator[](std::int64_t i) const noexcept {
+        return wide_ ? static_cast<MPI_Count const*>(at_)[i] : static_cast<int const*>(at_)[i];
+    }
+    bool null() const noexcept { return at_ == nullptr; }
+};
+static_assert(sizeof(MPI_Aint) == sizeof(MPI_Count));
+
+/// A function of the user in one of its two forms.
+template <class Small, class Large> struct either {
+    Small* small = nullptr;
+    Large* large = nullptr;
+    either(Small* f) noexcept : small{f} {}
+    either(Large* f) noexcept : large{f} {}
+};
+
+/// Which of a rank's special values an argument may have.
+enum class also : std::uint8_t { none = 0, null = 1, any = 2 };
+constexpr also operator|(also a, also b) noexcept { return static_cast<also>(static_cast<int>(a) | static_cast<int>(b)); }
+constexpr bool has(also a, also b) noexcept { return (static_cast<int>(a) & static_cast<int>(b)) != 0; }
+
+class call {
+    char const* name_;
+    binding& binding_;
+    MPI_Comm on_ = MPI_COMM_NULL; // whose error handler; null: COMM_SELF's
+
+public:
+    bool const large;
+
+    call(char const* name, binding& b, bool large_form) noexcept : name_{name}, binding_{b}, large{large_form} {}
+    call(call const&) = delete;
+
+    char const* name() const noexcept { return name_; }
+    binding& of() const noexcept { return binding_; }
+    MPI_Comm on() const noexcept { return on_; }
+    /// Errors from here on are this communicator's.
+    void blame(MPI_Comm c) noexcept { on_ = c; }
+
+    [[noreturn]] void fail(int code, std::string sentence) const;
+    /// `argument is VALUE; allowed: WHAT`
+    [[noreturn]] void refuse(int code, char const* argument, std::int64_t value, std::string const& allowed) const;
+    [[noreturn]] void not_supported() const;
+
+    // --- handles: the object, or the error that says what the handle is ------------------------------------------------------
+    comm& object(MPI_Comm h, char const* argument);
+    datatype_object& object(MPI_Datatype h, char const* argument) const;
+    group_object& object(MPI_Group h, char const* argument) const;
+    operation_object& object(MPI_Op h, char const* argument) const;
+    errhandler& object(MPI_Errhandler h, char const* argument) const;
+    info_object& object(MPI_Info h, char const* argument) const;
+    request& object(MPI_Request h, char const* argument) const;
+    message& object(MPI_Message h, char const* argument) const;
+    /// nullptr for the null handle.
+    template <class Handle> auto* object_or_null(Handle h, Handle null, char const* argument) {
+        return h == null ? nullptr : &object(h, argument);
+    }
+    /// An array of handles, each of which must live (or be null, where `null` says what null is).
+    template <class Handle> void objects(Handle const* h, std::int64_t n, char const* argument, Handle const* null = nullptr) {
+        for (std::int64_t i = 0; i < n; ++i)
+            if (!null || h[i] != *null) object(h[i], argument);
+    }
+
+    // --- values ----------------------------------------------------------------------------------------------------------------
+    void at_least(std::int64_t value, std::int64_t least, char const* argument, int code) const {
+        if (value < least) [[unlikely]]
+            refuse(code, argument, value, least ? "at least " + std::to_string(least) : "not negative");
+    }
+    void each_at_least(numbers values, std::int64_t n, std::int64_t least, char const* argument, int code) const;
+    void rank(int value, int size, char const* argument, also words, int code = MPI_ERR_RANK) const {
+        if (static_cast<unsigned>(value) < static_cast<unsigned>(size)) [[likely]]
+            return;
+        if (has(words, also::null) && value == MPI_PROC_NULL) return;
+        if (has(words, also::any) && value == MPI_ANY_SOURCE) return;
+        bad_rank(value, size, argument, words, code);
+    }
+    void each_rank(int const* values, std::int64_t n, int size, char const* argument, also words) const {
+        for (std::int64_t i = 0; i < n; ++i) rank(values[i], size, argument, words);
+    }
+    void root(int value, comm const& c, char const* argument) const;
+    /// Does this process bring what only the root brings?
+    static bool is_root(int value, comm const& c) noexcept;
+    void tag(int value, char const* argument, bool any) const {
+        if (value < 0 && !(any && value == MPI_ANY_TAG)) [[unlikely]]
+            refuse(MPI_ERR_TAG, argument, value, any ? "0 to 2147483647, or MPI_ANY_TAG" : "0 to 2147483647");
+    }
+    /// One of n values; names: what they are called.
+    void one_of(std::int64_t value, std::int64_t const* values, std::size_t n, char const* names, char const* argument,
+                int code) const;
+    /// Bits of `all` only.
+    void bits(std::int64_t value, std::int64_t all, char const* names, char const* argument, int code) const;
+
+    // --- memory -----------------------------------------------------------------------------------------------------------------
+    void not_null(void const* p, char const* argument, int code = MPI_ERR_ARG) const {
+        if (p == nullptr) [[unlikely]]
+            fail(code, std::string{argument} + " is a null pointer");
+    }
+    void committed(datatype_object const& t, char const* argument) const;
+    /// count elements of t may lie at p.
+    void data(void const* p, std::int64_t count, datatype_object const& t, char const* argument) const;
+    void data(void const* p, numbers counts, std::int64_t n, datatype_object const& t, char const* argument) const;
+    void bytes(void const* p, std::int64_t n, char const* argument) const;
+
+private:
+    [[noreturn]] void bad_rank(int value, int size, char const* argument, also words, int code) const;
+};
+
+/// The binding of this process; refuses a call before init or after finalize, unless `anytime`.
+binding& here() noexcept;
+void require_running(call& c);
+
+/// Calls the error handler; what the function returns.
+int raise(call const& c, int code, std::string const& sentence);
+/// Runs one call.
+template <class F> int run(char const* name, bool large, bool anytime, F&& f) {
+    call c{name, here(), large};
+    std::int32_t code = MPI_ERR_NO_MEM;
+    std::string sentence = "no memory";
+    try {
+        if (!anytime) require_running(c);
+        f(c);
+        return MPI_SUCCESS;
+    } catch (error const& e) {
+        code = mpi_code_of(e);
+        sentence = e.what();
+    } catch (std::bad_alloc const&) {
+    }
+    return raise(c, code, sentence);
+}
+
+/// A wide value that leaves through an int: MPI_UNDEFINED where it does not fit.
+inline int narrow(MPI_Count n) noexcept {
+    return n == static_cast<int>(n) ? static_cast<int>(n) : MPI_UNDEFINED;
+}
+
+} // namespace mpt::c

@@ -1,0 +1,33 @@
+// Checks of data: a buffer, how many elements, of which type.
+#include "binding.hpp"
+
+namespace mpt::c {
+
+namespace {
+
+/// Displacements of the type are addresses: no data begins near its buffer's own address.
+bool is_absolute(datatype const& t) noexcept { return !t.is_predefined() && t.true_lower_bound() != 0; }
+
+} // namespace
+
+void call::committed(datatype_object const& t, char const* argument) const {
+    if (!t.committed) [[unlikely]]
+        fail(MPI_ERR_TYPE, std::string{argument} + " is not committed (MPI_Type_commit)");
+}
+
+void call::data(void const* p, std::int64_t count, datatype_object const& t, char const* argument) const {
+    if (p == MPI_IN_PLACE) [[unlikely]]
+        fail(MPI_ERR_BUFFER, std::string{argument} + " is MPI_IN_PLACE, which is not allowed here");
+    if (p != MPI_BOTTOM || count == 0 || t.type.size() == 0 || is_absolute(t.type)) [[likely]]
+        return;
+    fail(MPI_ERR_BUFFER, std::string{argument} + " is a null pointer (MPI_BOTTOM), and should hold " + std::to_string(count) +
+                             " elements of " + (t.name.empty() ? "a datatype whose displacements are no addresses" : t.name));
+}
+
+void call::data(void const* p, numbers counts, std::int64_t n, datatype_object const& t, char const* argument) const {
+    std::int64_t all = 0;
+    for (std::int64_t i = 0; i < n; ++i) all |= counts[i];
+    data(p, all, t, argument);
+}
+
+} // namespace mpt::c

@@ -1,0 +1,226 @@
+// Chapter 3: waiting for requests, and asking whether they are done.
+#include <vector>
+
+#include "entries.hpp"
+#include "transfer.hpp"
+
+namespace mpt::c {
+
+namespace {
+
+/// An active request of an array.
+struct pending {
+    int index;
+    request* r;
+};
+
+request* active(binding& b, MPI_Request handle) noexcept {
+    auto* const r = handle == MPI_REQUEST_NULL ? nullptr : b.requests.find_handle(handle);
+    return r && r->active ? r : nullptr;
+}
+
+std::vector<pending> active_ones(binding& b, MPI_Request const* handles, int n) {
+    std::vector<pending> all;
+    for (int i = 0; i < n; ++i)
+        if (auto* const r = active(b, handles[i])) all.push_back({i, r});
+    return all;
+}
+
+/// The end of a request that is done, or is waited for here: its handle dies where it is not persistent.
+ending end_of(binding& b, MPI_Request& handle) {
+    ref<request> const kept{b.requests.get(handle)};
+    if (!kept->persistent) {
+        b.requests.remove(word_of(handle))->let_go();
+        handle = MPI_REQUEST_NULL;
+    }
+    return kept->finish();
+}
+
+/// Completes one request of a call that completes one: status, and the error.
+void complete(call& on, MPI_Request& handle, MPI_Status* status) {
+    auto const blamed = on.of().requests.get(handle).blamed;
+    auto const e = end_of(on.of(), handle);
+    e.tell_to(status);
+    require(on, e, blamed);
+}
+
+MPI_Status* nth(MPI_Status* all, int i) noexcept { return all == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : all + i; }
+
+/// The ends of several requests: errors go into the statuses, and the call says MPI_ERR_IN_STATUS.
+class endings {
+    call& on_;
+    MPI_Status* statuses_;
+    int failed_ = -1;
+    MPI_Comm blamed_ = MPI_COMM_NULL;
+    std::string sentence_;
+    std::vector<std::pair<int, int>> codes_; // place in the statuses, code
+
+public:
+    endings(call& on, MPI_Status* statuses) : on_{on}, statuses_{statuses} {}
+
+    void add(MPI_Request& handle, int index, int place) {
+        auto const blamed = on_.of().requests.get(handle).blamed;
+        auto e = end_of(on_.of(), handle);
+        e.tell_to(nth(statuses_, place));
+        codes_.emplace_back(place, e.code);
+        if (e.code == MPI_SUCCESS || failed_ >= 0) return;
+        failed_ = index, blamed_ = blamed;
+        sentence_ = "request " + std::to_string(index) + ": " + e.sentence;
+    }
+    /// Throws where one failed.
+    void close() const {
+        if (failed_ < 0) return;
+        for (auto const& [place, code] : codes_)
+            if (statuses_ != MPI_STATUSES_IGNORE) statuses_[place].MPI_ERROR = code;
+        on_.blame(blamed_);
+        on_.fail(MPI_ERR_IN_STATUS, sentence_);
+    }
+};
+
+/// The first that is done; progress is made. Nothing: none is.
+std::optional<int> any_done(std::vector<pending> const& all) {
+    for (auto const& p : all)
+        if (p.r->test()) return p.index;
+    return std::nullopt;
+}
+
+/// Waits until one is done. all: not empty.
+int wait_any(std::vector<pending> const& all) {
+    if (auto const done = any_done(all)) return *done;
+    auto& home = all.front().r->home(); // whose wait serves the other lanes
+    int ready = -1;
+    home.wait(all.front().r->about(), [&](auto&) {
+        for (auto const& p : all)
+            if (p.r->peek(home)) return ready = p.index, true;
+        return false;
+    });
+    return ready;
+}
+
+/// What was freed while it was active, and is done now.
+void reap(binding& b) {
+    std::lock_guard const g{b.changing};
+    std::erase_if(b.orphans, [](ref<request> const& r) {
+        if (!r->test()) return false;
+        r->finish();
+        return true;
+    });
+}
+
+} // namespace
+
+void free_orphans(binding& b) {
+    reap(b);
+    for (auto const& r : b.orphans) r->abandon();
+    b.orphans.clear();
+}
+
+namespace impl {
+
+void Wait(call& on, MPI_Request& handle, MPI_Status* status) {
+    if (!active(on.of(), handle)) return tell_empty(status);
+    complete(on, handle, status);
+}
+void Test(call& on, MPI_Request& handle, int& flag, MPI_Status* status) {
+    auto* const r = active(on.of(), handle);
+    flag = !r || r->test();
+    if (!r) return tell_empty(status);
+    if (flag) complete(on, handle, status);
+}
+
+void Waitall(call& on, int n, MPI_Request* handles, MPI_Status* statuses) {
+    endings all{on, statuses};
+    for (int i = 0; i < n; ++i) {
+        if (active(on.of(), handles[i])) all.add(handles[i], i, i);
+        else tell_empty(nth(statuses, i));
+    }
+    all.close();
+}
+void Testall(call& on, int n, MPI_Request* handles, int& flag, MPI_Status* statuses) {
+    flag = true;
+    for (auto const& p : active_ones(on.of(), handles, n)) flag &= p.r->test();
+    if (flag) Waitall(on, n, handles, statuses);
+}
+
+void Waitany(call& on, int n, MPI_Request* handles, int& index, MPI_Status* status) {
+    auto const all = active_ones(on.of(), handles, n);
+    if (all.empty()) return index = MPI_UNDEFINED, tell_empty(status);
+    index = wait_any(all);
+    complete(on, handles[index], status);
+}
+void Testany(call& on, int n, MPI_Request* handles, int& index, int& flag, MPI_Status* status) {
+    auto const all = active_ones(on.of(), handles, n);
+    auto const done = any_done(all);
+    index = done.value_or(MPI_UNDEFINED);
+    flag = all.empty() || done;
+    if (all.empty()) return tell_empty(status);
+    if (done) complete(on, handles[index], status);
+}
+
+void Testsome(call& on, int n, MPI_Request* handles, int& count, int* indices, MPI_Status* statuses) {
+    auto const all = active_ones(on.of(), handles, n);
+    if (all.empty()) return static_cast<void>(count = MPI_UNDEFINED);
+    count = 0;
+    endings ends{on, statuses};
+    for (auto const& p : all)
+        if (p.r->test()) {
+            ends.add(handles[p.index], p.index, count);
+            indices[count++] = p.index;
+        }
+    ends.close();
+}
+void Waitsome(call& on, int n, MPI_Request* handles, int& count, int* indices, MPI_Status* statuses) {
+    auto const all = active_ones(on.of(), handles, n);
+    if (!all.empty()) wait_any(all);
+    Testsome(on, n, handles, count, indices, statuses);
+}
+
+void Request_get_status(call& on, MPI_Request handle, int& flag, MPI_Status* status) {
+    auto* const r = active(on.of(), handle);
+    flag = !r || r->test();
+    if (!r) tell_empty(status);
+    else if (flag) r->seen().tell_to(status);
+}
+void Request_get_status_all(call& on, int n, MPI_Request const* handles, int& flag, MPI_Status* statuses) {
+    flag = true;
+    for (auto const& p : active_ones(on.of(), handles, n)) flag &= p.r->test();
+    for (int i = 0; flag && i < n; ++i) {
+        int one = 0;
+        Request_get_status(on, handles[i], one, nth(statuses, i));
+    }
+}
+void Request_get_status_any(call& on, int n, MPI_Request const* handles, int& index, int& flag, MPI_Status* status) {
+    auto const all = active_ones(on.of(), handles, n);
+    auto const done = any_done(all);
+    index = done.value_or(MPI_UNDEFINED);
+    flag = all.empty() || done;
+    if (all.empty()) tell_empty(status);
+    if (done) active(on.of(), handles[index])->seen().tell_to(status);
+}
+void Request_get_status_some(call& on, int n, MPI_Request const* handles, int& count, int* indices, MPI_Status* statuses) {
+    auto const all = active_ones(on.of(), handles, n);
+    if (all.empty()) return static_cast<void>(count = MPI_UNDEFINED);
+    count = 0;
+    for (auto const& p : all)
+        if (p.r->test()) {
+            p.r->seen().tell_to(nth(statuses, count));
+            indices[count++] = p.index;
+        }
+}
+
+void Request_free(call& on, MPI_Request& handle) {
+    auto& b = on.of();
+    reap(b);
+    auto const r = ref<request>::adopt(b.requests.remove(word_of(std::exchange(handle, MPI_REQUEST_NULL))));
+    if (!r->active) return;
+    std::lock_guard const g{b.changing};
+    b.orphans.push_back(r);
+}
+void Cancel(call& on, MPI_Request& handle) {
+    auto* const r = active(on.of(), handle);
+    if (!r) on.fail(MPI_ERR_REQUEST, "request is not active: there is nothing to cancel");
+    r->cancel();
+}
+
+} // namespace impl
+} // namespace mpt::c

@@ -1,0 +1,19 @@
+/// flavour - which stack this library is made of, and how a call finds its rank's state.
+///
+///   The installed library: ranks are processes, and the state is one object. The flavour of the tests (MPT_C_THREADS): ranks are
+///   threads of one process, and the state is the thread's.
+#pragma once
+#include <mpt/mpt.hpp>
+
+namespace mpt::c {
+
+#if defined(MPT_C_STREAMS)
+using stack = mpt::stack<world::threads, transport::stream<>>;
+#elif defined(MPT_C_THREADS)
+using stack = local_stack;
+#else
+using stack = standard_stack;
+#endif
+using wire = channel<stack>;
+
+} // namespace mpt::c

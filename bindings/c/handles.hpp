@@ -1,0 +1,126 @@
+/// handles - what a handle of the C interface stands for, and whether that still lives.
+///
+///        MPI_Comm = (generation << 32) | number        number < 4096: predefined, generation 0; else a slot of the table
+///
+///   A handle is never a pointer: a freed, forged or foreign one is found out by a comparison, and nothing is read through it.
+///   The number alone is the handle's integer (MPI_Comm_toint, Fortran); a slot's generation says which of its objects is meant.
+///   One table for each sort of handle.
+///
+///   Cost     find(): two loads and two comparisons.
+///   Order    an object is published in its slot by the store of its generation; whoever got the handle from another thread of
+///            the program got it after that store.
+///   Threads  find() by anybody at any time; add() and remove() lock.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <mpt/core/atomics.hpp>
+
+namespace mpt::c {
+
+template <class Handle> std::uintptr_t word_of(Handle h) noexcept { return reinterpret_cast<std::uintptr_t>(h); }
+template <class Handle> Handle handle_of(std::uintptr_t word) noexcept { return reinterpret_cast<Handle>(word); }
+
+/// The numbers below belong to the standard.
+inline constexpr std::uint32_t first_number = 4096;
+
+template <class T> class handle_table {
+    template <class X> using atomic = native_atomics::atomic<X>;
+    static constexpr std::uint32_t per_chunk = 1024, most_chunks = 4096, predefined_most = 1024;
+    struct slot {
+        atomic<std::uint32_t> generation{0}; // odd: alive
+        std::uint32_t next_free = 0;
+        T* object = nullptr;
+    };
+    using chunk = std::array<slot, per_chunk>;
+
+    std::array<T*, predefined_most> predefined_{};
+    std::unique_ptr<std::unique_ptr<chunk>[]> chunks_ = std::make_unique<std::unique_ptr<chunk>[]>(most_chunks);
+    atomic<std::uint32_t> used_{first_number}; // numbers given out so far, dead ones among them
+    std::uint32_t free_ = 0;
+    std::mutex changing_;
+
+    slot* at(std::uint32_t number) const noexcept {
+        if (number < first_number || number >= used_.load(std::memory_order_acquire)) return nullptr; // sync(c.handles): acquire
+        auto const i = number - first_number;
+        return &(*chunks_[i / per_chunk])[i % per_chunk];
+    }
+
+public:
+    handle_table() = default;
+    handle_table(handle_table const&) = delete;
+    handle_table& operator=(handle_table const&) = delete;
+
+    /// The object of a handle; nullptr: there is none, or no more.
+    T* find(std::uintptr_t word) const noexcept {
+        if (word < predefined_most) return predefined_[word];
+        auto* const s = at(static_cast<std::uint32_t>(word));
+        if (!s || s->generation.load(std::memory_order_acquire) != word >> 32) return nullptr; // sync(c.handle): acquire
+        return s->object;
+    }
+    template <class Handle> T* find_handle(Handle h) const noexcept { return find(word_of(h)); }
+
+    /// The object of a handle that is known to live.
+    template <class Handle> T& get(Handle h) const noexcept {
+        auto* const object = find(word_of(h));
+        if (!object) __builtin_unreachable();
+        return *object;
+    }
+
+    /// Makes a predefined handle stand for an object (nullptr: for nothing any more).
+    void predefine(std::uintptr_t word, T* object) noexcept { predefined_[word] = object; }
+    /// A new handle's word; 0: the table is full.
+    std::uintptr_t add(T* object) {
+        std::lock_guard const g{changing_};
+        auto number = free_;
+        if (number) free_ = at(number)->next_free;
+        else if ((number = grow()) == 0) return 0;
+        auto& s = *at(number);
+        s.object = object;
+        auto const generation = s.generation.load(std::memory_order_relaxed) + 1; // order: only written under the mutex
+        s.generation.store(generation, std::memory_order_release);                // sync(c.handle): release
+        return std::uintptr_t{generation} << 32 | number;
+    }
+    /// The handle is dead from here on. Predefined ones stay.
+    T* remove(std::uintptr_t word) noexcept {
+        std::lock_guard const g{changing_};
+        auto* const object = word < predefined_most ? nullptr : find(word);
+        if (!object) return nullptr;
+        auto const number = static_cast<std::uint32_t>(word);
+        auto& s = *at(number);
+        s.generation.store(static_cast<std::uint32_t>(word >> 32) + 1, std::memory_order_release); // sync(c.handle): release
+        s.object = nullptr;
+        s.next_free = free_;
+        free_ = number;
+        return object;
+    }
+    /// The living handle with this integer; the integer itself where there is none (a null or dead handle).
+    std::uintptr_t word_from(std::uint32_t number) const noexcept {
+        auto const* const s = at(number);
+        if (!s) return number;
+        auto const generation = s->generation.load(std::memory_order_acquire); // sync(c.handle): acquire
+        return generation % 2 != 0 ? std::uintptr_t{generation} << 32 | number : number;
+    }
+    /// Every object that was added and lives.
+    template <class F> void each(F&& f) {
+        auto const end = used_.load(std::memory_order_acquire); // sync(c.handles): acquire
+        for (auto n = first_number; n < end; ++n)
+            if (auto& s = *at(n); s.object) f(*s.object, std::uintptr_t{s.generation.load(std::memory_order_relaxed)} << 32 | n); // order: at rest
+    }
+
+private:
+    /// The next number; 0: there is none.
+    std::uint32_t grow() {
+        auto const number = used_.load(std::memory_order_relaxed); // order: only written under the mutex
+        auto const i = number - first_number;
+        if (i / per_chunk == most_chunks) return 0;
+        if (i % per_chunk == 0) chunks_[i / per_chunk] = std::make_unique<chunk>();
+        used_.store(number + 1, std::memory_order_release); // sync(c.handles): release
+        return number;
+    }
+};
+
+} // namespace mpt::c

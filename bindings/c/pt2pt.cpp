@@ -1,0 +1,177 @@
+// Chapter 3: sends, receives, and the requests of those that are started.
+#include "buffered.hpp"
+#include "entries.hpp"
+#include "transfer.hpp"
+
+namespace mpt::c {
+
+namespace {
+
+mpt::rank world_rank(comm const& c, int peer) noexcept { return peer == MPI_ANY_SOURCE ? any_source : c.members.world(peer); }
+
+letter letter_of(void const* buffer, MPI_Count count, datatype_object& t, int peer, int tag, comm& c) {
+    return {const_cast<void*>(buffer), count, ref<datatype_object>{t}, ref<comm>{c}, peer, tag};
+}
+
+/// Starts a transfer and waits for it: what has no shorter way.
+ending whole(transfer t) {
+    t.start();
+    return t.finish();
+}
+
+void send(call& on, void const* buffer, MPI_Count count, datatype_object& t, int dest, int tag, comm& c, sending mode) {
+    if (dest == MPI_PROC_NULL) return;
+    if (auto const run = t.type.contiguous_run(count); run && mode != sending::buffered) [[likely]] {
+        std::span const data{moved_data::at(buffer, *run), static_cast<std::size_t>(run->bytes)};
+        if (mode == sending::synchronous) wire_of(c).ssend(c.members.world(dest), tag, data);
+        else wire_of(c).send(c.members.world(dest), tag, data);
+        return;
+    }
+    require(on, whole(transfer{letter_of(buffer, count, t, dest, tag, c), mode}), c.handle);
+}
+
+ending receive(void* buffer, MPI_Count count, datatype_object& t, int source, int tag, comm& c) {
+    if (source != MPI_PROC_NULL)
+        if (auto const run = t.type.contiguous_run(count)) [[likely]] {
+            std::span const room{const_cast<std::byte*>(moved_data::at(buffer, *run)), static_cast<std::size_t>(run->bytes)};
+            return ending_of(c, wire_of(c).recv(world_rank(c, source), tag, room), room.size(), source);
+        }
+    return whole(transfer{letter_of(buffer, count, t, source, tag, c)});
+}
+
+std::unique_ptr<transfer> sender(void const* buffer, MPI_Count count, datatype_object& t, int dest, int tag, comm& c) {
+    return std::make_unique<transfer>(letter_of(buffer, count, t, dest, tag, c), sending::standard);
+}
+
+MPI_Request launch_transfer(call& on, transfer t, comm& c) {
+    return launch(on.of(), ref<request>::adopt(new transfer_request{std::move(t), c.handle}));
+}
+
+MPI_Request persist(call& on, transfer t, comm& c) {
+    auto r = ref<request>::adopt(new transfer_request{std::move(t), c.handle});
+    r->persistent = true;
+    return publish(on.of(), std::move(r));
+}
+
+/// A packed copy of what is sent, and the datatype of its bytes.
+struct packed {
+    std::vector<std::byte> bytes;
+    datatype_object& type;
+
+    packed(call& on, void const* buffer, MPI_Count count, datatype_object const& t)
+        : type{on.of().datatypes.get(MPI_BYTE)} {
+        moved_data layout;
+        auto const from = layout.out(buffer, count, t.type);
+        bytes.resize(from.size());
+        from.read(0, bytes);
+    }
+};
+
+ending exchange(transfer receive, transfer send) {
+    receive.start();
+    try {
+        send.start();
+        auto sent = send.finish();
+        auto got = receive.finish();
+        return got.code == MPI_SUCCESS && sent.code != MPI_SUCCESS ? sent : got;
+    } catch (...) {
+        receive.abandon();
+        throw;
+    }
+}
+
+} // namespace
+
+namespace impl {
+
+void Send(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c) {
+    send(on, b, n, t, dest, tag, c, sending::standard);
+}
+void Ssend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c) {
+    send(on, b, n, t, dest, tag, c, sending::synchronous);
+}
+void Rsend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c) {
+    send(on, b, n, t, dest, tag, c, sending::standard); // a receive that is posted makes it no faster here
+}
+void Bsend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c) {
+    send(on, b, n, t, dest, tag, c, sending::buffered);
+}
+void Recv(call& on, void* b, MPI_Count n, datatype_object& t, int source, int tag, comm& c, MPI_Status* status) {
+    auto const e = receive(b, n, t, source, tag, c);
+    e.tell_to(status);
+    require(on, e, c.handle);
+}
+
+void Sendrecv(call& on, void const* sb, MPI_Count sn, datatype_object& st, int dest, int stag, void* rb, MPI_Count rn,
+              datatype_object& rt, int source, int rtag, comm& c, MPI_Status* status) {
+    auto const e = exchange(transfer{letter_of(rb, rn, rt, source, rtag, c)},
+                            transfer{letter_of(sb, sn, st, dest, stag, c), sending::standard});
+    e.tell_to(status);
+    require(on, e, c.handle);
+}
+void Sendrecv_replace(call& on, void* b, MPI_Count n, datatype_object& t, int dest, int stag, int source, int rtag, comm& c,
+                      MPI_Status* status) {
+    packed const out{on, b, n, t};
+    auto const size = static_cast<MPI_Count>(out.bytes.size());
+    auto const e = exchange(transfer{letter_of(b, n, t, source, rtag, c)},
+                            transfer{letter_of(out.bytes.data(), size, out.type, dest, stag, c), sending::standard});
+    e.tell_to(status);
+    require(on, e, c.handle);
+}
+
+void Isend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
+    r = launch_transfer(on, transfer{letter_of(b, n, t, dest, tag, c), sending::standard}, c);
+}
+void Issend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
+    r = launch_transfer(on, transfer{letter_of(b, n, t, dest, tag, c), sending::synchronous}, c);
+}
+void Irsend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
+    r = launch_transfer(on, transfer{letter_of(b, n, t, dest, tag, c), sending::ready}, c);
+}
+void Ibsend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
+    r = launch_transfer(on, transfer{letter_of(b, n, t, dest, tag, c), sending::buffered}, c);
+}
+void Irecv(call& on, void* b, MPI_Count n, datatype_object& t, int source, int tag, comm& c, MPI_Request& r) {
+    r = launch_transfer(on, transfer{letter_of(b, n, t, source, tag, c)}, c);
+}
+void Isendrecv(call& on, void const* sb, MPI_Count sn, datatype_object& st, int dest, int stag, void* rb, MPI_Count rn,
+               datatype_object& rt, int source, int rtag, comm& c, MPI_Request& r) {
+    r = launch(on.of(), ref<request>::adopt(new transfer_request{transfer{letter_of(rb, rn, rt, source, rtag, c)},
+                                                                 sender(sb, sn, st, dest, stag, c), {}, c.handle}));
+}
+void Isendrecv_replace(call& on, void* b, MPI_Count n, datatype_object& t, int dest, int stag, int source, int rtag, comm& c,
+                       MPI_Request& r) {
+    packed out{on, b, n, t};
+    auto send = sender(out.bytes.data(), static_cast<MPI_Count>(out.bytes.size()), out.type, dest, stag, c);
+    r = launch(on.of(), ref<request>::adopt(new transfer_request{transfer{letter_of(b, n, t, source, rtag, c)},
+                                                                 std::move(send), std::move(out.bytes), c.handle}));
+}
+
+void Send_init(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
+    r = persist(on, transfer{letter_of(b, n, t, dest, tag, c), sending::standard}, c);
+}
+void Ssend_init(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
+    r = persist(on, transfer{letter_of(b, n, t, dest, tag, c), sending::synchronous}, c);
+}
+void Rsend_init(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
+    r = persist(on, transfer{letter_of(b, n, t, dest, tag, c), sending::ready}, c);
+}
+void Bsend_init(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
+    r = persist(on, transfer{letter_of(b, n, t, dest, tag, c), sending::buffered}, c);
+}
+void Recv_init(call& on, void* b, MPI_Count n, datatype_object& t, int source, int tag, comm& c, MPI_Request& r) {
+    r = persist(on, transfer{letter_of(b, n, t, source, tag, c)}, c);
+}
+
+void Start(call& on, MPI_Request& handle) {
+    auto& r = on.object(handle, "request");
+    if (!r.persistent) on.fail(MPI_ERR_REQUEST, "request is not persistent: an operation that was started cannot be started again");
+    if (r.active) on.fail(MPI_ERR_REQUEST, "request is active already");
+    r.start();
+}
+void Startall(call& on, int n, MPI_Request* requests) {
+    for (int i = 0; i < n; ++i) Start(on, requests[i]);
+}
+
+} // namespace impl
+} // namespace mpt::c

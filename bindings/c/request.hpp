@@ -1,0 +1,54 @@
+/// request - the contract of everything that can be waited for by an MPI_Request. MPI-4.1 section 3.7.
+///
+///        inactive --- start() ---> active --- test() or wait says done ---> finish(): the status, or the error
+///           ^                                                                |
+///           `------------------------- persistent ---------------------------'---> freed
+///
+///   A request that the user frees while it is active becomes an orphan: its operation goes on, and the binding lets go of it
+///   when it is done, or at MPI_Finalize.
+#pragma once
+#include <string>
+
+#include "call.hpp"
+#include "counted.hpp"
+#include "flavour.hpp"
+#include "status.hpp"
+
+namespace mpt::c {
+
+/// How an operation ended.
+struct ending {
+    int source = MPI_ANY_SOURCE, tag = MPI_ANY_TAG;
+    std::int64_t bytes = 0;
+    bool cancelled = false;
+    int code = MPI_SUCCESS;
+    std::string sentence; // of an error
+
+    void tell_to(MPI_Status* s) const noexcept { tell(s, source, tag, bytes, cancelled); }
+};
+
+/// The contract of everything that can be waited for.
+struct request : counted {
+    bool persistent = false;
+    bool active = false;
+    MPI_Comm blamed = MPI_COMM_NULL; // whose error handler hears of its errors
+
+    /// Persistent ones: begins again. Not while active.
+    virtual void start() = 0;
+    /// Makes progress; true: done, finish() does not wait.
+    virtual bool test() = 0;
+    /// Is it done, as far as can be seen without progress, by a thread in the lane `home` (which it has locked)?
+    virtual bool peek(lane<stack> const& home) noexcept = 0;
+    /// The lane to wait on.
+    virtual lane<stack>& home() noexcept = 0;
+    virtual waiting about() const noexcept = 0;
+    /// How it ended, once it is done; it stays as it is.
+    virtual ending seen() = 0;
+    /// Waits until it is done and tells how it ended; inactive from then on.
+    virtual ending finish() = 0;
+    virtual void cancel() = 0;
+    /// MPI is left: withdrawn where that can be done.
+    virtual void abandon() = 0;
+};
+
+} // namespace mpt::c

@@ -1,0 +1,116 @@
+/// transfer - sends and receives that are under way. MPI-4.1 sections 3.4 - 3.9.
+///
+///   Memory   an active transfer holds its communicator and its datatype: both may be freed meanwhile.
+#pragma once
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include <mpt/datatype/typed.hpp>
+
+#include "binding.hpp"
+#include "request.hpp"
+
+namespace mpt::c {
+
+/// Data of the user's as an operation moves them: in one piece, or by their layout, which lies here until the operation ends.
+class moved_data {
+    std::variant<std::monostate, typed_source, typed_sink> layout_;
+
+public:
+    source out(void const* buffer, std::int64_t count, datatype const& t) {
+        if (auto const run = t.contiguous_run(count)) return {at(buffer, *run), static_cast<std::size_t>(run->bytes)};
+        return source::of(layout_.emplace<typed_source>(buffer, count, t));
+    }
+    sink in(void* buffer, std::int64_t count, datatype const& t) {
+        if (auto const run = t.contiguous_run(count))
+            return {const_cast<std::byte*>(at(buffer, *run)), static_cast<std::size_t>(run->bytes)};
+        return sink::of(layout_.emplace<typed_sink>(buffer, count, t));
+    }
+    static std::byte const* at(void const* buffer, data_run const& run) noexcept {
+        return reinterpret_cast<std::byte const*>(reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(run.offset));
+    }
+};
+
+enum class sending : std::uint8_t { standard, synchronous, ready, buffered };
+
+/// What a send or a receive was asked to do.
+struct letter {
+    void* buffer = nullptr;
+    std::int64_t count = 0;
+    ref<datatype_object> type;
+    ref<comm> on;
+    int peer = MPI_PROC_NULL; // rank in `on`
+    int tag = 0;
+};
+
+/// One send or receive.
+class transfer {
+    letter what_;
+    bool receives_ = false;
+    sending mode_ = sending::standard;
+    moved_data data_;
+    protocol::request* under_way_ = nullptr;
+    std::size_t room_ = 0;
+
+public:
+    transfer(letter l, sending m) : what_{std::move(l)}, mode_{m} {}
+    explicit transfer(letter l) : what_{std::move(l)}, receives_{true} {}
+
+    void start();
+    /// Receives a message that a matched probe took.
+    void start(protocol::arrival& taken);
+    bool test() { return !under_way_ || wire_of(*what_.on).test(*under_way_); }
+    bool peek(lane<stack> const& home) noexcept {
+        if (!under_way_) return true;
+        auto& mine = this->home();
+        return &mine == &home ? under_way_->complete : mine.peek(*under_way_);
+    }
+    mpt::lane<stack>& home() noexcept { return wire_of(*what_.on).on(); }
+    waiting about() const noexcept;
+    ending seen() const;
+    ending finish();
+    void cancel() {
+        if (under_way_) wire_of(*what_.on).cancel(*under_way_);
+    }
+    void abandon();
+};
+
+class transfer_request final : public request {
+    transfer one_;
+    std::unique_ptr<transfer> other_; // the send of a sendrecv, whose status is that of the receive
+    std::vector<std::byte> copy_;     // what the send sends, where the receive overwrites it
+
+public:
+    explicit transfer_request(transfer t, MPI_Comm blame) : one_{std::move(t)} { blamed = blame; }
+    transfer_request(transfer receive, std::unique_ptr<transfer> send, std::vector<std::byte> copy, MPI_Comm blame)
+        : one_{std::move(receive)}, other_{std::move(send)}, copy_{std::move(copy)} {
+        blamed = blame;
+    }
+    void start() override;
+    void start(protocol::arrival& taken) { active = true, one_.start(taken); }
+    bool test() override { return one_.test() & (!other_ || other_->test()); }
+    bool peek(lane<stack> const& home) noexcept override { return one_.peek(home) && (!other_ || other_->peek(home)); }
+    lane<stack>& home() noexcept override { return one_.home(); }
+    waiting about() const noexcept override { return one_.about(); }
+    ending seen() override { return one_.seen(); }
+    ending finish() override;
+    void cancel() override { one_.cancel(); }
+    void abandon() override;
+};
+
+struct message : counted {
+    protocol::arrival* taken = nullptr; // null: of MPI_PROC_NULL
+    ref<comm> on;
+};
+
+/// Names a request to the user.
+MPI_Request publish(binding& b, ref<request> r);
+/// The way of every call that begins an operation: makes the request and starts it.
+MPI_Request launch(binding& b, ref<request> r);
+
+/// Throws what an ending says, if it is an error.
+void require(call& on, ending const& e, MPI_Comm blamed);
+ending ending_of(comm const& c, outcome const& o, std::size_t room, int asked);
+
+} // namespace mpt::c

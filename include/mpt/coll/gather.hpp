@@ -1,0 +1,67 @@
+/// coll/gather - everybody's piece to the root.
+///
+///   tree      a binomial tree: each place hands on what those below it brought, ceil(log2 n) steps at the root. For small pieces,
+///             whose price is the messages that the root takes, and which are packed on their way.
+///
+///        n = 6, root 0     1 -> 0, 3 -> 2, 5 -> 4      2,3 -> 0      4,5 -> 0
+///
+///   linear    the root takes every piece from its owner into its place: each byte crosses one wire. For large pieces, and for
+///             pieces of different sizes, because only the root knows those.
+///
+///   Memory    tree: the packed pieces of the ranks below.    Source MPI-4.1 section 6.5.
+///   Tests     test/coll_gather_test.cpp
+#pragma once
+#include <algorithm>
+
+#include <mpt/coll/pieces.hpp>
+#include <mpt/coll/team.hpp>
+
+namespace mpt::inline v0::coll {
+
+/// Up to here pieces go by the tree: about where a message costs as much as copying it once more.
+inline constexpr std::size_t gather_tree_most = 1024;
+
+namespace detail {
+
+template <class Stack> void gather_tree(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all,
+                                        std::size_t size, std::int32_t root) {
+    auto const n = t.size();
+    auto const at = (t.me() - root + n) % n; // the root is place 0
+    auto const who = [&](std::int32_t p) { return (p + root) % n; };
+    auto const bytes = [&](std::int32_t places) { return static_cast<std::size_t>(places) * size; };
+    std::int32_t const below = at == 0 ? n : std::min(at & -at, n - at); // places that come together here
+    scratch const packed{bytes(below)};
+    if (at != 0) mine->read(0, packed.part(0, size));
+    for (std::int32_t step = 1; step < below; step *= 2)
+        t.recv(who(at + step), speaker::gather, packed.part(bytes(step), bytes(std::min(step, below - step))));
+    if (at != 0) return t.send(who(at & (at - 1)), speaker::gather, source{packed.data(), bytes(below)});
+    for (std::int32_t p = 1; p < n; ++p) t.keep(source{packed.data() + bytes(p), size}, all(who(p)));
+}
+
+template <class Stack>
+void gather_linear(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
+    if (t.me() != root) return t.send(root, speaker::gather, *mine);
+    for (std::int32_t r = 0; r < t.size(); ++r)
+        if (r != root) t.recv(r, speaker::gather, all(r));
+}
+
+} // namespace detail
+
+/// Pieces of one size, which all ranks know. mine: at the root nothing says that it is in its place already. all: read at the
+/// root only.
+template <class Stack>
+void gather(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
+    auto const size = t.me() == root ? all(root).size() : mine->size();
+    if (t.me() == root && mine) t.keep(*mine, all(root));
+    if (t.size() > 2 && size <= gather_tree_most) detail::gather_tree(t, mine, all, size, root);
+    else detail::gather_linear(t, mine, all, root);
+}
+
+/// Pieces of any sizes.
+template <class Stack>
+void gatherv(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
+    if (t.me() == root && mine) t.keep(*mine, all(root));
+    detail::gather_linear(t, mine, all, root);
+}
+
+} // namespace mpt::inline v0::coll

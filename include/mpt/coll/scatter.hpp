@@ -1,0 +1,69 @@
+/// coll/scatter - each rank its own piece of what the root has.
+///
+///   tree      a binomial tree: each place gets the pieces of those below it, and hands them on; ceil(log2 n) steps. For small
+///             pieces, whose price is the messages that the root sends, and which are packed on their way.
+///
+///        n = 6, root 0     0 -> 4: 4,5      0 -> 2: 2,3      0 -> 1, 2 -> 3, 4 -> 5
+///
+///   linear    the root sends every piece from its place: each byte crosses one wire. For large pieces, and for pieces of
+///             different sizes, because only the root knows those.
+///
+///   Memory    tree: the packed pieces of the ranks below.    Source MPI-4.1 section 6.6.
+///   Tests     test/coll_scatter_test.cpp
+#pragma once
+#include <algorithm>
+
+#include <mpt/coll/pieces.hpp>
+#include <mpt/coll/team.hpp>
+
+namespace mpt::inline v0::coll {
+
+/// Up to here pieces go by the tree; as for gather.
+inline constexpr std::size_t scatter_tree_most = 1024;
+
+namespace detail {
+
+template <class Stack> void scatter_tree(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine,
+                                         std::size_t size, std::int32_t root) {
+    auto const n = t.size();
+    auto const at = (t.me() - root + n) % n; // the root is place 0
+    auto const who = [&](std::int32_t p) { return (p + root) % n; };
+    auto const bytes = [&](std::int32_t places) { return static_cast<std::size_t>(places) * size; };
+    std::int32_t const below = at == 0 ? n : std::min(at & -at, n - at); // places that this one provides for, itself among them
+    scratch const packed{bytes(below)};
+    if (at != 0) t.recv(who(at & (at - 1)), speaker::scatter, packed.all());
+    else
+        for (std::int32_t p = 1; p < n; ++p) t.keep(all(who(p)), sink{packed.part(bytes(p), size)});
+    std::int32_t step = 1;
+    while (step < below) step *= 2;
+    for (step /= 2; step > 0; step /= 2)
+        t.send(who(at + step), speaker::scatter, source{packed.data() + bytes(step), bytes(std::min(step, below - step))});
+    if (at != 0) mine->write(0, packed.part(0, size));
+}
+
+template <class Stack>
+void scatter_linear(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
+    if (t.me() != root) return t.recv(root, speaker::scatter, *mine);
+    for (std::int32_t r = 0; r < t.size(); ++r)
+        if (r != root) t.send(r, speaker::scatter, all(r));
+}
+
+} // namespace detail
+
+/// Pieces of one size, which all ranks know. all: read at the root only. mine: at the root nothing says that it stays in its place.
+template <class Stack>
+void scatter(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
+    auto const size = t.me() == root ? all(root).size() : mine->size();
+    if (t.me() == root && mine) t.keep(all(root), *mine);
+    if (t.size() > 2 && size <= scatter_tree_most) detail::scatter_tree(t, all, mine, size, root);
+    else detail::scatter_linear(t, all, mine, root);
+}
+
+/// Pieces of any sizes.
+template <class Stack>
+void scatterv(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
+    if (t.me() == root && mine) t.keep(all(root), *mine);
+    detail::scatter_linear(t, all, mine, root);
+}
+
+} // namespace mpt::inline v0::coll

@@ -1,0 +1,253 @@
+// The kernels of datatype/operation.hpp. What differs only by name shares one kernel: long and std::int64_t, REAL8 and double.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3") // loops become vectors, as clang has them at every level
+#endif
+#include <mpt/datatype/operation.hpp>
+
+#include <cstring>
+#include <type_traits>
+
+namespace mpt::inline v0 {
+namespace {
+
+// Types that not every compiler has; void has no kernel.
+#ifdef __SIZEOF_INT128__
+__extension__ using wide_integer = __int128;
+__extension__ using wide_unsigned = unsigned __int128;
+#else
+using wide_integer = void;
+using wide_unsigned = void;
+#endif
+#ifdef __SIZEOF_FLOAT128__
+__extension__ using wide_real = __float128;
+#else
+using wide_real = void;
+#endif
+#ifdef __FLT16_MANT_DIG__
+__extension__ using half_real = _Float16;
+#else
+using half_real = void;
+#endif
+
+template <class T> struct complex_of {
+    T re, im;
+    friend complex_of operator+(complex_of a, complex_of b) { return {T(a.re + b.re), T(a.im + b.im)}; }
+    friend complex_of operator*(complex_of a, complex_of b) {
+        return {T(a.re * b.re - a.im * b.im), T(a.re * b.im + a.im * b.re)};
+    }
+};
+template <> struct complex_of<void> {};
+
+/// Whose arithmetic wraps, and is not promoted to int.
+template <class T> constexpr auto arithmetic(T v) {
+    if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(unsigned)) return static_cast<unsigned>(v);
+    else return v;
+}
+
+// clang-format off
+struct max_f  { template <class T> static T of(T a, T b) { return a < b ? b : a; } };
+struct min_f  { template <class T> static T of(T a, T b) { return b < a ? b : a; } };
+struct sum_f  { template <class T> static T of(T a, T b) { return static_cast<T>(arithmetic(a) + arithmetic(b)); } };
+struct prod_f { template <class T> static T of(T a, T b) { return static_cast<T>(arithmetic(a) * arithmetic(b)); } };
+struct land_f { template <class T> static T of(T a, T b) { return static_cast<T>(a != 0 && b != 0); } };
+struct lor_f  { template <class T> static T of(T a, T b) { return static_cast<T>(a != 0 || b != 0); } };
+struct lxor_f { template <class T> static T of(T a, T b) { return static_cast<T>((a != 0) != (b != 0)); } };
+struct band_f { template <class T> static T of(T a, T b) { return static_cast<T>(a & b); } };
+struct bor_f  { template <class T> static T of(T a, T b) { return static_cast<T>(a | b); } };
+struct bxor_f { template <class T> static T of(T a, T b) { return static_cast<T>(a ^ b); } };
+// clang-format on
+
+template <class T, class F> void each(std::byte const* __restrict left, std::byte* __restrict right, std::size_t n) noexcept {
+    for (std::size_t i = 0; i < n; ++i) {
+        T a, b;
+        std::memcpy(&a, left + i * sizeof(T), sizeof(T));
+        std::memcpy(&b, right + i * sizeof(T), sizeof(T));
+        T const c = F::of(a, b);
+        std::memcpy(right + i * sizeof(T), &c, sizeof(T));
+    }
+}
+
+template <std::size_t Size> void take_left(std::byte const* left, std::byte* right, std::size_t n) noexcept {
+    if (n != 0) std::memcpy(right, left, n * Size);
+}
+void take_right(std::byte const*, std::byte*, std::size_t) noexcept {}
+
+/// A pair's two parts; the gap between pairs is nobody's.
+template <class Value, class Index> struct pair_of {
+    Value value;
+    Index index;
+    static pair_of load(std::byte const* p) noexcept {
+        pair_of x;
+        std::memcpy(&x.value, p + offsetof(pair_of, value), sizeof x.value);
+        std::memcpy(&x.index, p + offsetof(pair_of, index), sizeof x.index);
+        return x;
+    }
+    void store(std::byte* p) const noexcept {
+        std::memcpy(p + offsetof(pair_of, value), &value, sizeof value);
+        std::memcpy(p + offsetof(pair_of, index), &index, sizeof index);
+    }
+};
+
+/// Of two equal values the one with the smaller index; Better says which value wins.
+template <class Pair, class Better> void best(std::byte const* left, std::byte* right, std::size_t n) noexcept {
+    for (std::size_t i = 0; i < n; ++i) {
+        auto const l = Pair::load(left + i * sizeof(Pair)), r = Pair::load(right + i * sizeof(Pair));
+        if (Better::of(l.value, r.value) || (l.value == r.value && l.index < r.index)) l.store(right + i * sizeof(Pair));
+    }
+}
+template <class Pair> void replace_pairs(std::byte const* left, std::byte* right, std::size_t n) noexcept {
+    for (std::size_t i = 0; i < n; ++i) Pair::load(left + i * sizeof(Pair)).store(right + i * sizeof(Pair));
+}
+// clang-format off
+struct less    { template <class T> static bool of(T a, T b) { return a < b; } };
+struct greater { template <class T> static bool of(T a, T b) { return b < a; } };
+// clang-format on
+
+// --- which operation on which type --------------------------------------------------------------------------------------------
+template <class T> kernel ordered(operation op) noexcept {
+    if constexpr (!std::is_void_v<T>) {
+        if (op == operation::max) return &each<T, max_f>;
+        if (op == operation::min) return &each<T, min_f>;
+    }
+    return nullptr;
+}
+template <class T> kernel summed(operation op) noexcept {
+    if constexpr (!std::is_void_v<T> && !std::is_same_v<T, complex_of<void>>) {
+        if (op == operation::sum) return &each<T, sum_f>;
+        if (op == operation::prod) return &each<T, prod_f>;
+    }
+    return nullptr;
+}
+template <class T> kernel logical(operation op) noexcept {
+    if constexpr (!std::is_void_v<T>) {
+        if (op == operation::land) return &each<T, land_f>;
+        if (op == operation::lor) return &each<T, lor_f>;
+        if (op == operation::lxor) return &each<T, lxor_f>;
+    }
+    return nullptr;
+}
+template <class T> kernel bitwise(operation op) noexcept {
+    if constexpr (!std::is_void_v<T>) {
+        if (op == operation::band) return &each<T, band_f>;
+        if (op == operation::bor) return &each<T, bor_f>;
+        if (op == operation::bxor) return &each<T, bxor_f>;
+    }
+    return nullptr;
+}
+kernel first_of(kernel a, kernel b) noexcept { return a ? a : b; }
+
+/// T is signed or unsigned as its order is; the rest is done without a sign.
+template <class T, class Unsigned> kernel integer(operation op, bool of_c) noexcept {
+    auto const k = first_of(first_of(ordered<T>(op), summed<Unsigned>(op)), bitwise<Unsigned>(op));
+    return k || !of_c ? k : logical<Unsigned>(op);
+}
+kernel signed_integer(operation op, std::size_t size, bool of_c) noexcept {
+    switch (size) {
+    case 1: return integer<std::int8_t, std::uint8_t>(op, of_c);
+    case 2: return integer<std::int16_t, std::uint16_t>(op, of_c);
+    case 4: return integer<std::int32_t, std::uint32_t>(op, of_c);
+    case 8: return integer<std::int64_t, std::uint64_t>(op, of_c);
+    case 16: return integer<wide_integer, wide_unsigned>(op, of_c);
+    default: return nullptr;
+    }
+}
+kernel unsigned_integer(operation op, std::size_t size, bool of_c) noexcept {
+    switch (size) {
+    case 1: return integer<std::uint8_t, std::uint8_t>(op, of_c);
+    case 2: return integer<std::uint16_t, std::uint16_t>(op, of_c);
+    case 4: return integer<std::uint32_t, std::uint32_t>(op, of_c);
+    case 8: return integer<std::uint64_t, std::uint64_t>(op, of_c);
+    default: return nullptr;
+    }
+}
+template <class T> kernel real(operation op) noexcept { return first_of(ordered<T>(op), summed<T>(op)); }
+kernel real(operation op, element_kind kind, std::size_t size) noexcept {
+    if (kind == element_kind::c_long_double) return real<long double>(op);
+    switch (size) {
+    case 2: return real<half_real>(op);
+    case 4: return real<float>(op);
+    case 8: return real<double>(op);
+    case 16: return real<wide_real>(op);
+    default: return nullptr;
+    }
+}
+kernel complex(operation op, element_kind kind, std::size_t size) noexcept {
+    if (kind == element_kind::c_long_double_complex || kind == element_kind::cxx_long_double_complex)
+        return summed<complex_of<long double>>(op);
+    switch (size) {
+    case 4: return summed<complex_of<half_real>>(op);
+    case 8: return summed<complex_of<float>>(op);
+    case 16: return summed<complex_of<double>>(op);
+    case 32: return summed<complex_of<wide_real>>(op);
+    default: return nullptr;
+    }
+}
+kernel logical(operation op, std::size_t size) noexcept {
+    switch (size) {
+    case 1: return logical<std::uint8_t>(op);
+    case 2: return logical<std::uint16_t>(op);
+    case 4: return logical<std::uint32_t>(op);
+    case 8: return logical<std::uint64_t>(op);
+    case 16: return logical<wide_unsigned>(op);
+    default: return nullptr;
+    }
+}
+template <class Value, class Index> kernel paired(operation op) noexcept {
+    using pair = pair_of<Value, Index>;
+    if (op == operation::minloc) return &best<pair, less>;
+    if (op == operation::maxloc) return &best<pair, greater>;
+    if (op == operation::replace) return &replace_pairs<pair>;
+    return nullptr;
+}
+kernel paired(operation op, element_kind kind) noexcept {
+    switch (kind) {
+    case element_kind::float_int: return paired<float, int>(op);
+    case element_kind::double_int: return paired<double, int>(op);
+    case element_kind::long_int: return paired<long, int>(op);
+    case element_kind::int_int: return paired<int, int>(op);
+    case element_kind::short_int: return paired<short, int>(op);
+    case element_kind::long_double_int: return paired<long double, int>(op);
+    case element_kind::two_real: return paired<float, float>(op);
+    case element_kind::two_double_precision: return paired<double, double>(op);
+    case element_kind::two_integer: return paired<std::int32_t, std::int32_t>(op);
+    default: return nullptr;
+    }
+}
+kernel replaced(std::size_t size) noexcept {
+    switch (size) {
+    case 1: return &take_left<1>;
+    case 2: return &take_left<2>;
+    case 4: return &take_left<4>;
+    case 8: return &take_left<8>;
+    case 16: return &take_left<16>;
+    case 32: return &take_left<32>;
+    default: return nullptr;
+    }
+}
+
+/// C's own integers: of Fortran's and of MPI's address types no truth values are made.
+constexpr bool names_c_integer(element_kind k) noexcept {
+    return k >= element_kind::c_signed_char && k <= element_kind::uint64;
+}
+
+} // namespace
+
+kernel find_kernel(operation op, element_kind kind) noexcept {
+    if (kind == element_kind::mixed) return nullptr;
+    auto const& of = facts(kind);
+    if (op == operation::no_op) return &take_right;
+    if (op == operation::replace && !of.is_pair()) return replaced(of.size);
+    switch (of.values) {
+    case element_class::raw: return kind == element_kind::byte ? bitwise<std::uint8_t>(op) : nullptr;
+    case element_class::text: return nullptr;
+    case element_class::signed_integer: return signed_integer(op, of.size, names_c_integer(kind));
+    case element_class::unsigned_integer: return unsigned_integer(op, of.size, names_c_integer(kind));
+    case element_class::real: return real(op, kind, of.size);
+    case element_class::complex: return complex(op, kind, of.size);
+    case element_class::logical: return logical(op, of.size);
+    case element_class::pair: return paired(op, kind);
+    }
+    return nullptr;
+}
+
+} // namespace mpt::inline v0

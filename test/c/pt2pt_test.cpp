@@ -1,0 +1,312 @@
+// Chapter 3 of the C interface: sends and receives of every mode, requests, probes, buffers, and what is refused.
+#include <numeric>
+
+#include "ranks.hpp"
+
+namespace {
+
+using mpt::c::test::expect_failure;
+using mpt::c::test::ranks;
+
+std::vector<int> numbers_from(int first, int n) {
+    std::vector<int> v(static_cast<std::size_t>(n));
+    std::iota(v.begin(), v.end(), first);
+    return v;
+}
+
+using blocking_send = int (*)(void const*, int, MPI_Datatype, int, int, MPI_Comm);
+using started_send = int (*)(void const*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+
+TEST(CPt2pt, EveryBlockingSendIsReceivedWithItsStatus) {
+    ranks(2, [](int me, int) {
+        std::vector<std::byte> room(200000);
+        if (me == 0) MPI_Buffer_attach(room.data(), static_cast<int>(room.size()));
+        for (blocking_send send : {MPI_Send, MPI_Ssend, MPI_Bsend}) {
+            for (int n : {0, 1, 5, 11, 300, 3000, 40000}) {
+                auto const out = numbers_from(n, n);
+                if (me == 0) {
+                    EXPECT_EQ(send(out.data(), n, MPI_INT, 1, n % 100, MPI_COMM_WORLD), MPI_SUCCESS);
+                    continue;
+                }
+                std::vector<int> in(static_cast<std::size_t>(n) + 3, -1);
+                MPI_Status s{};
+                EXPECT_EQ(MPI_Recv(in.data(), n + 3, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &s), MPI_SUCCESS);
+                int count = -1;
+                MPI_Get_count(&s, MPI_INT, &count);
+                EXPECT_EQ(count, n);
+                EXPECT_EQ(s.MPI_SOURCE, 0);
+                EXPECT_EQ(s.MPI_TAG, n % 100);
+                EXPECT_TRUE(std::equal(out.begin(), out.end(), in.begin()));
+                EXPECT_EQ(in[static_cast<std::size_t>(n)], -1);
+            }
+        }
+        void* back = nullptr;
+        int size = 0;
+        if (me == 0) {
+            EXPECT_EQ(MPI_Buffer_detach(&back, &size), MPI_SUCCESS);
+            EXPECT_EQ(back, room.data());
+            EXPECT_EQ(size, 200000);
+        }
+    });
+}
+
+TEST(CPt2pt, AReadySendMeetsItsPostedReceive) {
+    ranks(2, [](int me, int) {
+        int x = me == 0 ? 17 : 0;
+        MPI_Request r = MPI_REQUEST_NULL;
+        if (me == 1) {
+            MPI_Irecv(&x, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, &r);
+            MPI_Send(nullptr, 0, MPI_INT, 0, 5, MPI_COMM_WORLD);
+            MPI_Wait(&r, MPI_STATUS_IGNORE);
+            EXPECT_EQ(x, 17);
+            return;
+        }
+        MPI_Recv(nullptr, 0, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        EXPECT_EQ(MPI_Rsend(&x, 1, MPI_INT, 1, 4, MPI_COMM_WORLD), MPI_SUCCESS);
+    });
+}
+
+TEST(CPt2pt, StartedSendsAndReceivesCompleteByEveryWayOfWaiting) {
+    ranks(3, [](int me, int size) {
+        std::vector<std::byte> room(1 << 20);
+        MPI_Buffer_attach(room.data(), static_cast<int>(room.size()));
+        int const right = (me + 1) % size, left = (me + size - 1) % size;
+        for (int way = 0; way < 6; ++way) {
+            for (started_send send : {MPI_Isend, MPI_Issend, MPI_Ibsend}) {
+                constexpr int messages = 6;
+                std::vector<std::vector<int>> in(messages), out(messages);
+                std::vector<MPI_Request> all(2 * messages);
+                for (int i = 0; i < messages; ++i) {
+                    auto const k = static_cast<std::size_t>(i);
+                    out[k] = numbers_from(me * 1000 + i, 1 << (2 * i));
+                    in[k].resize(out[k].size());
+                    MPI_Irecv(in[k].data(), 1 << (2 * i), MPI_INT, left, i, MPI_COMM_WORLD, &all[k]);
+                    send(out[k].data(), 1 << (2 * i), MPI_INT, right, i, MPI_COMM_WORLD, &all[k + messages]);
+                }
+                int const n = 2 * messages;
+                int left_over = n;
+                if (way == 0) MPI_Waitall(n, all.data(), MPI_STATUSES_IGNORE);
+                for (int flag = 0; way == 1 && !flag;) MPI_Testall(n, all.data(), &flag, MPI_STATUSES_IGNORE);
+                for (int at = 0; way == 2 && at != MPI_UNDEFINED; --left_over)
+                    MPI_Waitany(n, all.data(), &at, MPI_STATUS_IGNORE);
+                std::vector<int> which(static_cast<std::size_t>(n));
+                for (int count = 0; way == 3 && left_over > 0; left_over -= count)
+                    MPI_Waitsome(n, all.data(), &count, which.data(), MPI_STATUSES_IGNORE);
+                for (int count = 0; way == 4 && left_over > 0; left_over -= count)
+                    MPI_Testsome(n, all.data(), &count, which.data(), MPI_STATUSES_IGNORE);
+                for (auto& r : all)
+                    for (int flag = 0; way == 5 && !flag;) MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+                for (auto const r : all) EXPECT_EQ(r, MPI_REQUEST_NULL);
+                for (int i = 0; i < messages; ++i)
+                    EXPECT_EQ(in[static_cast<std::size_t>(i)], numbers_from(left * 1000 + i, 1 << (2 * i)));
+            }
+        }
+        void* back = nullptr;
+        int bytes = 0;
+        MPI_Buffer_detach(&back, &bytes);
+    });
+}
+
+TEST(CPt2pt, PersistentRequestsRunAgainAndAgain) {
+    ranks(2, [](int me, int) {
+        std::vector<int> data(1000);
+        MPI_Request r = MPI_REQUEST_NULL;
+        if (me == 0) MPI_Send_init(data.data(), 1000, MPI_INT, 1, 1, MPI_COMM_WORLD, &r);
+        else MPI_Recv_init(data.data(), 1000, MPI_INT, 0, 1, MPI_COMM_WORLD, &r);
+        for (int round = 0; round < 20; ++round) {
+            if (me == 0) std::iota(data.begin(), data.end(), round);
+            MPI_Status s{};
+            int flag = 0;
+            MPI_Test(&r, &flag, &s); // inactive: done, with an empty status
+            EXPECT_TRUE(flag);
+            EXPECT_EQ(s.MPI_SOURCE, MPI_ANY_SOURCE);
+            EXPECT_EQ(MPI_Start(&r), MPI_SUCCESS);
+            EXPECT_EQ(MPI_Wait(&r, &s), MPI_SUCCESS);
+            EXPECT_NE(r, MPI_REQUEST_NULL);
+            EXPECT_EQ(data, numbers_from(round, 1000));
+        }
+        EXPECT_EQ(MPI_Request_free(&r), MPI_SUCCESS);
+        EXPECT_EQ(r, MPI_REQUEST_NULL);
+    });
+}
+
+TEST(CPt2pt, AProbedMessageIsOfTheSizeThatTheProbeTold) {
+    ranks(2, [](int me, int) {
+        if (me == 0) {
+            for (int n : {3, 70, 9000}) MPI_Send(numbers_from(n, n).data(), n, MPI_INT, 1, n, MPI_COMM_WORLD);
+            return;
+        }
+        for (int n : {9000, 3}) { // out of order
+            MPI_Status s{};
+            int count = 0;
+            MPI_Probe(0, n, MPI_COMM_WORLD, &s);
+            MPI_Get_count(&s, MPI_INT, &count);
+            EXPECT_EQ(count, n);
+            std::vector<int> in(static_cast<std::size_t>(count));
+            MPI_Recv(in.data(), count, MPI_INT, 0, n, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            EXPECT_EQ(in, numbers_from(n, n));
+        }
+        MPI_Message m = MPI_MESSAGE_NULL;
+        MPI_Status s{};
+        EXPECT_EQ(MPI_Mprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &m, &s), MPI_SUCCESS);
+        EXPECT_EQ(s.MPI_TAG, 70);
+        int flag = 1;
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, &s);
+        EXPECT_FALSE(flag); // it is taken out of matching
+        std::vector<int> in(70);
+        MPI_Request r = MPI_REQUEST_NULL;
+        MPI_Imrecv(in.data(), 70, MPI_INT, &m, &r);
+        EXPECT_EQ(m, MPI_MESSAGE_NULL);
+        MPI_Wait(&r, &s);
+        EXPECT_EQ(s.MPI_SOURCE, 0);
+        EXPECT_EQ(in, numbers_from(70, 70));
+    });
+}
+
+TEST(CPt2pt, NobodyIsSentToAndReceivedFromAtOnce) {
+    ranks(1, [](int, int) {
+        int x = 5;
+        MPI_Status s{};
+        EXPECT_EQ(MPI_Send(&x, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Recv(&x, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_COMM_WORLD, &s), MPI_SUCCESS);
+        EXPECT_EQ(s.MPI_SOURCE, MPI_PROC_NULL);
+        EXPECT_EQ(s.MPI_TAG, MPI_ANY_TAG);
+        MPI_Message m = MPI_MESSAGE_NULL;
+        MPI_Mprobe(MPI_PROC_NULL, 1, MPI_COMM_WORLD, &m, &s);
+        EXPECT_EQ(m, MPI_MESSAGE_NO_PROC);
+        EXPECT_EQ(MPI_Mrecv(&x, 1, MPI_INT, &m, &s), MPI_SUCCESS);
+        EXPECT_EQ(s.MPI_SOURCE, MPI_PROC_NULL);
+        EXPECT_EQ(x, 5);
+    });
+}
+
+TEST(CPt2pt, WhatWasExchangedInOneBufferIsThePartners) {
+    ranks(2, [](int me, int) {
+        auto data = numbers_from(me * 50, 5000);
+        MPI_Status s{};
+        EXPECT_EQ(MPI_Sendrecv_replace(data.data(), 5000, MPI_INT, 1 - me, 1, 1 - me, 1, MPI_COMM_WORLD, &s), MPI_SUCCESS);
+        EXPECT_EQ(data, numbers_from((1 - me) * 50, 5000));
+        MPI_Request r = MPI_REQUEST_NULL;
+        MPI_Isendrecv_replace(data.data(), 5000, MPI_INT, 1 - me, 1, 1 - me, 1, MPI_COMM_WORLD, &r);
+        MPI_Wait(&r, &s);
+        EXPECT_EQ(s.MPI_SOURCE, 1 - me);
+        EXPECT_EQ(data, numbers_from(me * 50, 5000));
+        std::vector<int> in(5000);
+        MPI_Sendrecv(data.data(), 5000, MPI_INT, 1 - me, 2, in.data(), 5000, MPI_INT, 1 - me, 2, MPI_COMM_WORLD, &s);
+        EXPECT_EQ(in, numbers_from((1 - me) * 50, 5000));
+    });
+}
+
+TEST(CPt2pt, AReceiveThatIsCancelledSaysSo) {
+    ranks(1, [](int, int) {
+        int x = 0, cancelled = 0;
+        MPI_Request r = MPI_REQUEST_NULL;
+        MPI_Status s{};
+        MPI_Irecv(&x, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, &r);
+        EXPECT_EQ(MPI_Cancel(&r), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Wait(&r, &s), MPI_SUCCESS);
+        MPI_Test_cancelled(&s, &cancelled);
+        EXPECT_TRUE(cancelled);
+    });
+}
+
+TEST(CPt2pt, ARequestFreedWhileActiveStillDeliversItsMessage) {
+    ranks(2, [](int me, int) {
+        auto const data = numbers_from(1, 100000);
+        if (me == 0) {
+            MPI_Request r = MPI_REQUEST_NULL;
+            MPI_Isend(data.data(), 100000, MPI_INT, 1, 1, MPI_COMM_WORLD, &r);
+            EXPECT_EQ(MPI_Request_free(&r), MPI_SUCCESS);
+            EXPECT_EQ(r, MPI_REQUEST_NULL);
+            MPI_Recv(nullptr, 0, MPI_INT, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            return;
+        }
+        std::vector<int> in(100000);
+        MPI_Recv(in.data(), 100000, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        EXPECT_EQ(in, data);
+        MPI_Send(nullptr, 0, MPI_INT, 0, 2, MPI_COMM_WORLD);
+    });
+}
+
+TEST(CPt2pt, BadArgumentsAreRefusedWithTheirNamesAndTheLibraryWorksOn) {
+    ranks(1, [](int, int size) {
+        int x = 1;
+        MPI_Comm const world = MPI_COMM_WORLD;
+        expect_failure(MPI_Send(&x, -1, MPI_INT, 0, 0, world), MPI_ERR_COUNT, {"MPI_Send", "count is -1", "not negative"});
+        expect_failure(MPI_Send(&x, 1, MPI_INT, size, 0, world), MPI_ERR_RANK, {"dest is 1", "0 to 0", "MPI_PROC_NULL"});
+        expect_failure(MPI_Send(&x, 1, MPI_INT, MPI_ANY_SOURCE, 0, world), MPI_ERR_RANK, {"dest is -1"});
+        expect_failure(MPI_Recv(&x, 1, MPI_INT, -7, 0, world, nullptr), MPI_ERR_RANK, {"source is -7", "MPI_ANY_SOURCE"});
+        expect_failure(MPI_Send(&x, 1, MPI_INT, 0, -5, world), MPI_ERR_TAG, {"tag is -5", "0 to 2147483647"});
+        expect_failure(MPI_Send(&x, 1, MPI_INT, 0, MPI_ANY_TAG, world), MPI_ERR_TAG, {"tag is -2"});
+        expect_failure(MPI_Send(nullptr, 1, MPI_INT, 0, 0, world), MPI_ERR_BUFFER, {"buf is a null pointer", "MPI_INT"});
+        expect_failure(MPI_Send(&x, 1, MPI_DATATYPE_NULL, 0, 0, world), MPI_ERR_TYPE, {"datatype is MPI_DATATYPE_NULL"});
+        expect_failure(MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_NULL), MPI_ERR_COMM, {"comm is MPI_COMM_NULL"});
+        auto const forged = reinterpret_cast<MPI_Comm>(std::uintptr_t{0x7fff12345678});
+        expect_failure(MPI_Send(&x, 1, MPI_INT, 0, 0, forged), MPI_ERR_COMM, {"0x7fff12345678", "no communicator"});
+        MPI_Request r = MPI_REQUEST_NULL;
+        MPI_Irecv(&x, 1, MPI_INT, 0, 1, world, &r);
+        auto const dead = r;
+        MPI_Send(&size, 1, MPI_INT, 0, 1, world);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+        auto again = dead;
+        expect_failure(MPI_Wait(&again, MPI_STATUS_IGNORE), MPI_ERR_REQUEST, {"request is 0x", "freed"});
+        EXPECT_EQ(x, 1);
+    });
+}
+
+TEST(CPt2pt, ATruncatedMessageIsAnErrorThatTellsBothSizes) {
+    ranks(1, [](int, int) {
+        auto const out = numbers_from(0, 10);
+        int in[4] = {};
+        MPI_Status s{};
+        MPI_Send(out.data(), 10, MPI_INT, 0, 3, MPI_COMM_WORLD);
+        expect_failure(MPI_Recv(in, 4, MPI_INT, 0, 3, MPI_COMM_WORLD, &s), MPI_ERR_TRUNCATE, {"40 bytes", "room for 16", "tag 3"});
+        MPI_Request both[2];
+        MPI_Status statuses[2];
+        MPI_Irecv(in, 4, MPI_INT, 0, 4, MPI_COMM_WORLD, &both[0]);
+        MPI_Irecv(in, 4, MPI_INT, 0, 5, MPI_COMM_WORLD, &both[1]);
+        MPI_Send(out.data(), 2, MPI_INT, 0, 4, MPI_COMM_WORLD);
+        MPI_Send(out.data(), 10, MPI_INT, 0, 5, MPI_COMM_WORLD);
+        expect_failure(MPI_Waitall(2, both, statuses), MPI_ERR_IN_STATUS, {"request 1", "40 bytes"});
+        EXPECT_EQ(statuses[0].MPI_ERROR, MPI_SUCCESS);
+        EXPECT_EQ(statuses[1].MPI_ERROR, MPI_ERR_TRUNCATE);
+    });
+}
+
+TEST(CPt2pt, ABufferThatIsFullOrMissingIsAnErrorWithTheNumbers) {
+    ranks(1, [](int, int) {
+        std::vector<std::byte> room(2000);
+        int x[300] = {};
+        expect_failure(MPI_Bsend(x, 1, MPI_INT, 0, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER, {"no buffer is attached"});
+        MPI_Buffer_attach(room.data(), 2000);
+        expect_failure(MPI_Buffer_attach(room.data(), 2000), MPI_ERR_BUFFER, {"2000 bytes is attached already"});
+        expect_failure(MPI_Bsend(x, 600, MPI_INT, 0, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER, {"2912 bytes", "2000 bytes"});
+        EXPECT_EQ(MPI_Bsend(x, 300, MPI_INT, 0, 1, MPI_COMM_WORLD), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Recv(x, 300, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        void* back = nullptr;
+        int size = 0;
+        EXPECT_EQ(MPI_Buffer_detach(&back, &size), MPI_SUCCESS);
+    });
+}
+
+TEST(CPt2pt, LargeCountsAreTheSameCall) {
+    ranks(1, [](int, int) {
+        auto const out = numbers_from(3, 100);
+        std::vector<int> in(100);
+        MPI_Request r = MPI_REQUEST_NULL;
+        MPI_Isend_c(out.data(), MPI_Count{100}, MPI_INT, 0, 1, MPI_COMM_WORLD, &r);
+        MPI_Status s{};
+        MPI_Recv_c(in.data(), MPI_Count{100}, MPI_INT, 0, 1, MPI_COMM_WORLD, &s);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+        MPI_Count n = 0;
+        MPI_Get_count_c(&s, MPI_INT, &n);
+        EXPECT_EQ(n, 100);
+        EXPECT_EQ(in, out);
+        MPI_Status_set_elements_c(&s, MPI_INT, MPI_Count{1} << 40);
+        int small = 0;
+        MPI_Get_count(&s, MPI_INT, &small);
+        EXPECT_EQ(small, MPI_UNDEFINED); // does not fit an int
+    });
+}
+
+} // namespace

@@ -1,0 +1,88 @@
+#include <deque>
+
+#include "support/scattered.hpp"
+#include "support/steps.hpp"
+#include <mpt/coll/alltoall.hpp>
+
+namespace {
+using namespace mpt::test;
+namespace coll = mpt::coll;
+
+template <class Stack> using coll_alltoall = team_over<Stack>;
+TYPED_TEST_SUITE(coll_alltoall, wires);
+
+using pieces = std::deque<scattered>;
+auto out_of(pieces const& p) {
+    return [&p](std::int32_t r) { return p[static_cast<std::size_t>(r)].out(); };
+}
+auto into(pieces& p) {
+    return [&p](std::int32_t r) { return p[static_cast<std::size_t>(r)].in(); };
+}
+auto both_of(pieces& p) {
+    return [&p](std::int32_t r) { return p[static_cast<std::size_t>(r)].both(); };
+}
+template <class Team> void brought(Team const& team, unsigned seed, pieces& p) {
+    for (int r = 0; r < team.size(); ++r) {
+        auto& one = p[static_cast<std::size_t>(r)];
+        one.fill(values_of(seed, team.me(), r, one.size()));
+    }
+}
+template <class Team> void came(Team const& team, unsigned seed, pieces const& p) {
+    for (int r = 0; r < team.size(); ++r) {
+        auto const& got = p[static_cast<std::size_t>(r)];
+        EXPECT_TRUE(got.packed() == values_of(seed, r, team.me(), got.size())) << got.size() << " bytes from " << r;
+        EXPECT_TRUE(got.whole());
+    }
+}
+
+TYPED_TEST(coll_alltoall, everybody_has_what_everybody_meant_for_it) {
+    random_steps<TestFixture>(16, 15, [](auto const& team, dice& common, dice& own) {
+        auto const seed = common.seed();
+        auto const n = common.one_of<std::size_t>({0, 1, 8, 255, 256, 257, 3000, 20000});
+        pieces mine, all;
+        for (int r = 0; r < team.size(); ++r) mine.emplace_back(n, own), all.emplace_back(n, own);
+        brought(team, seed, mine);
+        coll::alltoall(team, out_of(mine), into(all));
+        came(team, seed, all);
+    });
+}
+
+/// How much rank r has for rank q.
+std::size_t size_between(unsigned seed, int r, int q) {
+    return dice{seed + static_cast<unsigned>(100 * r + q)}.one_of<std::size_t>({0, 0, 1, 30, 257, 4096, 20000});
+}
+
+TYPED_TEST(coll_alltoall, every_pair_may_have_a_size_and_layouts_of_its_own) {
+    random_steps<TestFixture>(16, 15, [](auto const& team, dice& common, dice& own) {
+        auto const seed = common.seed();
+        pieces mine, all;
+        for (int r = 0; r < team.size(); ++r)
+            mine.emplace_back(size_between(seed, team.me(), r), own), all.emplace_back(size_between(seed, r, team.me()), own);
+        brought(team, seed, mine);
+        coll::alltoallv(team, out_of(mine), into(all));
+        came(team, seed, all);
+    });
+}
+
+TYPED_TEST(coll_alltoall, in_place_what_came_takes_the_place_of_what_left) {
+    random_steps<TestFixture>(16, 15, [](auto const& team, dice& common, dice& own) {
+        auto const seed = common.seed();
+        pieces all;
+        for (int r = 0; r < team.size(); ++r)
+            all.emplace_back(size_between(seed, std::min(r, team.me().value), std::max(r, team.me().value)), own);
+        brought(team, seed, all);
+        coll::alltoall_in_place(team, both_of(all));
+        came(team, seed, all);
+    });
+}
+
+TYPED_TEST(coll_alltoall, another_size_than_was_expected_is_a_sentence) {
+    auto const said = this->failure_of_team(3, [](auto const& team, int me) {
+        std::vector<int> const mine(9);
+        std::vector<int> all(9);
+        std::size_t const each = me == 1 ? 8 : 12;
+        coll::alltoallv(team, coll::const_blocks{readable(mine), each}, coll::blocks{writable(all), each});
+    });
+    EXPECT_NE(said.find("called a collective with different sizes"), std::string::npos) << said;
+}
+} // namespace

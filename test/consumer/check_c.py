@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Builds and runs a C program outside of mpt's trees, with an installed tree that was moved: by mptcc (and its other names), by
+pkg-config, by CMake's FindMPI and mpt's own CMake package, or by the mpicc_abi of another vendor, whose library it then names.
+usage: check_c.py mptcc | pkg-config | cmake | mpicc_abi  SOURCE_ROOT  BUILD_ROOT"""
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+
+sys.dont_write_bytecode = True
+import check_installed
+from check_installed import output, run
+
+TREE = ['bin/mptcc', 'bin/mpicc', 'bin/mptcxx', 'bin/mpicxx', 'bin/mpic++', 'include/mpi.h', 'lib/libmpi_abi.so', 'lib/libmpi_abi.so.1',
+        'lib/pkgconfig/mpt-mpi.pc']
+
+
+def by_wrappers(tree, source, tmp):
+    program = source / 'test/consumer/ring.c'
+    bin_ = tree / 'bin'
+    for name in ('mptcc', 'mpicc'):
+        run(bin_ / name, '-Wall', '-Wextra', '-Werror', '-O1', program, '-o', tmp / name)
+    run(bin_ / 'mpicc', '-c', program, '-o', tmp / 'ring.o') # compiling and linking apart
+    run(bin_ / 'mpicc', tmp / 'ring.o', '-o', tmp / 'apart')
+    for name in ('mptcxx', 'mpicxx', 'mpic++'):
+        run(bin_ / name, '-x', 'c++', '-Wall', '-Wextra', '-Werror', program, '-o', tmp / name)
+    for option, wanted in (('-show', '-lmpi_abi'), ('-showme:compile', f'-I{tree}/include'), ('-showme:link', f'-L{tree}/lib'),
+                           ('-showme:libs', 'mpi_abi'), ('-showme:version', 'mpt')):
+        said = output(bin_ / 'mpicc', option)
+        if wanted not in said:
+            sys.exit(f'mpicc {option} says "{said}", without "{wanted}"')
+    if '-lmpi_abi' in output(bin_ / 'mpicc', '-show', '-c', program):
+        sys.exit('mpicc -show -c names a library')
+    if 'mine' not in output(bin_ / 'mpicc', '-show', program, env={**os.environ, 'MPICH_CC': 'mine'}):
+        sys.exit('MPICH_CC is not heeded')
+    if subprocess.run([bin_ / 'mpicc', '-showme:nonsense'], capture_output=True).returncode == 0:
+        sys.exit('-showme:nonsense is no error')
+    return [tmp / name for name in ('mptcc', 'mpicc', 'apart', 'mptcxx', 'mpicxx', 'mpic++')]
+
+
+def by_pkg_config(tree, source, tmp):
+    flags = output('pkg-config', '--cflags', '--libs', 'mpt-mpi', env={**os.environ, 'PKG_CONFIG_PATH': str(tree / 'lib/pkgconfig')})
+    run('cc', source / 'test/consumer/ring.c', '-o', tmp / 'ring', *shlex.split(flags))
+    return [tmp / 'ring']
+
+
+def by_cmake(tree, source, tmp):
+    shutil.copytree(source / 'test/consumer', tmp / 'project')
+    path = f'{tree}/bin:{os.environ["PATH"]}'
+    run('cmake', '-S', tmp / 'project/mpi', '-B', tmp / 'b', f'-DCMAKE_PREFIX_PATH={tree}', env={**os.environ, 'PATH': path})
+    run('cmake', '--build', tmp / 'b')
+    return [tmp / 'b/ring', tmp / 'b/ring_by_package']
+
+
+def by_another_vendor(_, source, tmp):
+    """What the PyPI wheel of MPICH compiles; None: it cannot be had."""
+    venv.create(tmp / 'venv', with_pip=True)
+    if subprocess.run([tmp / 'venv/bin/pip', 'install', '--quiet', 'mpich'], timeout=300).returncode:
+        return None
+    run(tmp / 'venv/bin/mpicc_abi', source / 'test/consumer/ring.c', '-o', tmp / 'ring')
+    return [tmp / 'ring']
+
+
+def main():
+    how, source, build = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+    ways = {'mptcc': by_wrappers, 'pkg-config': by_pkg_config, 'cmake': by_cmake, 'mpicc_abi': by_another_vendor}
+    if how in ('pkg-config', 'cmake') and not shutil.which(how):
+        print(f'skipped: {how} is not installed')
+        return 77
+    clean = {k: v for k, v in os.environ.items() if k != 'LD_LIBRARY_PATH'}
+    with tempfile.TemporaryDirectory(prefix='mpt-c-') as folder:
+        tmp = pathlib.Path(folder).resolve()
+        tree = check_installed.install_and_move(build, tmp)
+        if missing := [name for name in TREE if not (tree / name).exists()]:
+            sys.exit(f'missing in the tree: {", ".join(missing)}')
+        if (programs := ways[how](tree, source, tmp)) is None:
+            print('skipped: the wheel of MPICH cannot be had (no network?)')
+            return 77
+        for program in programs:
+            said = output(tree / 'bin/mptrun', '-n', '4', program, env=clean, timeout=60).strip()
+            if said != 'mpt: 4 ranks, sum 10':
+                sys.exit(f'{program}: "{said}"')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,30 @@
+/// test/support/steps - random collectives on random numbers of ranks: every rank throws the same dice for what is called, and its
+/// own for what is its own business (layouts).
+///
+///        random_steps<TestFixture>(jobs, steps, [](auto const& team, dice& common, dice& own) { ... });
+///
+///   A step tells of faults by EXPECT_: a rank that went away would keep the others waiting.
+#pragma once
+#include "dice.hpp"
+#include "team.hpp"
+
+namespace mpt::test {
+
+template <class Suite, class Step> void random_steps(unsigned jobs, int steps, Step step) {
+    seeds const s{jobs};
+    for (unsigned seed = s.first; seed != s.first + s.count && !testing::Test::HasFailure(); ++seed) {
+        SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
+        dice first{seed};
+        auto const n = static_cast<int>(1 + first.below(9));
+        auto const lanes = config::values{}.template set<"MPT_LANES">(first.coin() ? "1" : "3");
+        Suite::job(n, lanes, [&](typename Suite::view world) {
+            auto const& state = world.native();
+            typename Suite::team_type const team{state.wire, state.who, state.me};
+            dice common{seed}, own{seed + 7919u * static_cast<unsigned>(state.me + 1)};
+            for (int i = 0; i < steps; ++i) step(team, common, own);
+        });
+        if (testing::Test::HasFailure()) ADD_FAILURE() << n << " ranks; replay with MPT_SEED=" << seed;
+    }
+}
+
+} // namespace mpt::test

@@ -50,6 +50,15 @@ TEST_F(smp_turn_line, turns_go_back_and_forth) {
     }
 }
 
+TEST_F(smp_turn_line, the_first_owning_look_after_a_frame_of_our_own_is_left_out) {
+    higher.claim()->publish(1, 1, from_higher);
+    ASSERT_TRUE(lower.found(from_higher));
+    lower.pop();
+    lower.claim()->publish(1, 1, from_lower);
+    EXPECT_FALSE(higher.found(from_lower, smp::look::owning)) << "left out";
+    EXPECT_TRUE(higher.found(from_lower, smp::look::owning));
+}
+
 TEST(smp_look, is_what_the_user_says_or_what_suits_the_processor) {
     EXPECT_EQ(smp::look_of("loading"), smp::look::loading);
     EXPECT_EQ(smp::look_of("owning"), smp::look::owning);

@@ -20,11 +20,12 @@
 ///           acquires nothing: since it was granted the bias, by itself, nobody else has been inside.
 ///   Thread  A thread is known by its number. A new thread that has a dead one's number is the favourite in its place: the
 ///           system gave the number away after the dead thread's last store, which was not made inside.
-///   Cost    enter and leave: some fifteen instructions and two stores, no read-modify-write. Revoking: one membarrier, and the
-///           rest of the favourite's stay.
+///   Cost    enter and leave: some twenty instructions, two of them stores, and no read-modify-write. Revoking: one membarrier,
+///           and the rest of the favourite's stay.
 ///   Memory  shared memory is fine where all who take the lock have registered (register_heavy): fence_mode::sleeper says so.
 ///   Limit   No bias where the mode is fence_mode::both, for then the favourite would have to fence, which costs as much as a
-///           read-modify-write; and none under ThreadSanitizer, where heavy() does nothing.
+///           read-modify-write; and none under ThreadSanitizer, where heavy() does nothing. Where one thread was alone first and
+///           another is from then on, the other one has no bias. A favourite that dies inside keeps the lock.
 ///   Tests   test/lock_bias_test.cpp, test/model/ticket_model_test.cpp, test/stress/lock_bias_stress_test.cpp
 #pragma once
 #include <cstdint>

@@ -19,7 +19,7 @@
 ///           writes 0 before it lets the lock go; whatever else it reads, it is not the holder.
 ///   Wake    no wake-up is lost, and yet no sleep is longer than 100 ms: a ringer that is stopped or killed between its two
 ///           steps, and a kernel that loses a wake-up, cost that much and do not hang anybody.
-///   Cost    by bias: two stores, some fifteen instructions. By ticket, free: one read-modify-write to acquire; two stores and a
+///   Cost    by bias: two stores, some twenty instructions. By ticket, free: one read-modify-write to acquire; two stores and a
 ///           load to release, each of a line that is the holder's while nobody waits, and a full fence only where the node's mode
 ///           is fence_mode::both.
 ///   Memory  three lines and the bells; shared memory is fine: the owner's number is unique on the machine, and a mode that is not

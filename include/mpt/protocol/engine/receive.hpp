@@ -55,10 +55,10 @@ template <class World, class Route, protocol_set Use> struct engine<World, Route
     [[gnu::always_inline]] void operator()(frame const& f) noexcept {
         wire::label what;
         if (f.op != static_cast<std::uint16_t>(op::e0) || f.payload.size() < sizeof what) [[unlikely]]
-            return on.on_frame(f);
+            return on.on_frame(frame{f}); // a copy, so that the wanted frame itself never lies in memory
         std::memcpy(&what, f.payload.data(), sizeof what);
         if (what.context() != context || (what.tag != label && label != any_tag)) [[unlikely]]
-            return on.on_frame(f);
+            return on.on_frame(frame{f}); // a copy, so that the wanted frame itself never lies in memory
         auto const n = f.payload.size() - sizeof what;
         if (n == capacity && capacity <= small_copy) [[likely]] // which the compiler knows where a value is received
             copy_small(data, f.payload.data() + sizeof what, capacity);

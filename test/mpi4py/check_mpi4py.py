@@ -17,9 +17,10 @@ sys.path.insert(0, str(HERE.parent / 'consumer'))
 from check_installed import install_and_move, output, run
 
 VERSION = '4.1.1'
+# Not among them: exceptions and subclass, which open a session and a file when they are imported; whatever starts processes.
 MODULES = r'test_(' + '|'.join('''address attributes buffer cco_buf cco_obj cco_vec comm comm_topo ctypes datatype doc environ errhandler
-    errorcode exceptions group handle info mpiabi mpiapi mpimem msgspec msgzero objmodel op p2p_buf p2p_buf_matched p2p_obj
-    p2p_obj_matched pack pickle request status subclass threads toplevel util_dtlib util_pkl5 util_pool'''.split()) + r')\.py'
+    errorcode group handle info mpiabi mpiapi mpimem msgspec msgzero objmodel op p2p_buf p2p_buf_matched p2p_obj
+    p2p_obj_matched pack pickle request status threads toplevel util_dtlib util_pkl5'''.split()) + r')\.py'
 
 
 def skip(why):
@@ -62,7 +63,7 @@ def main():
             said = output(mptrun, '-n', '3', python, '-m', 'mpi4py.bench', 'helloworld', timeout=60)
             if sorted(line.split(' on ')[0] for line in said.splitlines()) != [f'Hello, World! I am process {r} of 3' for r in range(3)]:
                 sys.exit(f'helloworld says "{said}"')
-            said = output(mptrun, '-n', '3', python, '-m', 'mpi4py.bench', 'ringtest', '-l', '1000', timeout=120)
+            said = output(mptrun, '-n', '3', python, '-m', 'mpi4py.bench', 'ringtest', '--loop', '1000', timeout=120)
             if 'for 1000 loops' not in said:
                 sys.exit(f'ringtest says "{said}"')
             return

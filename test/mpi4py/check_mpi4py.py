@@ -35,9 +35,12 @@ def built(tree, keep):
     if stamp.exists() and stamp.read_text() == now + VERSION:
         return keep
     venv.create(keep / 'venv', with_pip=True, clear=True)
-    pip = [keep / 'venv/bin/python', '-m', 'pip', '--quiet']
-    if subprocess.run([*pip, 'download', '--no-deps', '--no-binary', 'mpi4py', f'mpi4py=={VERSION}', '-d', keep],
-                      timeout=120).returncode and not list(keep.glob('mpi4py-*.tar.gz')):
+    pip = [keep / 'venv/bin/python', '-m', 'pip', '--quiet', '--disable-pip-version-check', '--retries', '1', '--timeout', '10']
+    try:
+        subprocess.run([*pip, 'download', '--no-deps', '--no-binary', 'mpi4py', f'mpi4py=={VERSION}', '-d', keep], timeout=120)
+    except subprocess.TimeoutExpired:
+        pass
+    if not list(keep.glob('mpi4py-*.tar.gz')):
         skip(f'mpi4py {VERSION} cannot be had (no network?)')
     run('tar', 'xzf', keep / f'mpi4py-{VERSION}.tar.gz', '-C', keep)
     env = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'MPI4PY_BUILD_MPIABI': '1', 'MPICC': str(tree / 'bin/mptcc'), 'CFLAGS': '-O0'}

@@ -5,8 +5,8 @@ namespace mpt::c {
 
 namespace {
 
-/// Displacements of the type are addresses: no data begins near its buffer's own address.
-bool is_absolute(datatype const& t) noexcept { return !t.is_predefined() && t.true_lower_bound() != 0; }
+/// Can the displacements of the type be addresses? Nothing is mapped below the first 64 KiB (vm.mmap_min_addr).
+bool is_absolute(datatype const& t) noexcept { return t.true_lower_bound() >= 65536; }
 
 } // namespace
 

@@ -239,6 +239,13 @@ TEST(CPt2pt, BadArgumentsAreRefusedWithTheirNamesAndTheLibraryWorksOn) {
         expect_failure(MPI_Send(&x, 1, MPI_INT, 0, -5, world), MPI_ERR_TAG, {"tag is -5", "0 to 2147483647"});
         expect_failure(MPI_Send(&x, 1, MPI_INT, 0, MPI_ANY_TAG, world), MPI_ERR_TAG, {"tag is -2"});
         expect_failure(MPI_Send(nullptr, 1, MPI_INT, 0, 0, world), MPI_ERR_BUFFER, {"buf is a null pointer", "MPI_INT"});
+        MPI_Datatype shifted = MPI_DATATYPE_NULL; // relative to a buffer, which there must be
+        int const one = 1, four = 4;
+        MPI_Type_indexed(1, &one, &four, MPI_INT, &shifted);
+        MPI_Type_commit(&shifted);
+        expect_failure(MPI_Send(MPI_BOTTOM, 1, shifted, 0, 0, world), MPI_ERR_BUFFER,
+                       {"buf is a null pointer", "no addresses"});
+        MPI_Type_free(&shifted);
         expect_failure(MPI_Send(&x, 1, MPI_DATATYPE_NULL, 0, 0, world), MPI_ERR_TYPE, {"datatype is MPI_DATATYPE_NULL"});
         expect_failure(MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_NULL), MPI_ERR_COMM, {"comm is MPI_COMM_NULL"});
         auto const forged = reinterpret_cast<MPI_Comm>(std::uintptr_t{0x7fff12345678});

@@ -11,11 +11,8 @@
 ///   Source  MPI-4.1 section 5.1.13.
 #pragma once
 #include <cstdint>
-#include <vector>
 
 namespace mpt::inline v0 {
-
-class datatype;
 
 /// Which constructor made a type, with the values of the MPI 5.0 ABI.
 enum class combiner : std::int32_t {
@@ -48,11 +45,6 @@ enum class distribution : std::int32_t { none = 16, block = 17, cyclic = 18 };
 /// A distribution's argument: the default one.
 inline constexpr std::int64_t default_distribution = 19;
 
-struct datatype_contents {
-    combiner made_by = combiner::named;
-    count_form form = count_form::small;
-    std::vector<std::int64_t> integers{}, addresses{}, counts{};
-    std::vector<datatype> types{};
-};
+struct datatype_contents; // datatype/datatype.hpp, where a datatype is complete
 
 } // namespace mpt::inline v0

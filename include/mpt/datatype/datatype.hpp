@@ -24,6 +24,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <mpt/datatype/contents.hpp>
 #include <mpt/datatype/element.hpp>
@@ -144,6 +145,13 @@ public:
 
     /// The same type, not an equal one.
     friend bool operator==(datatype const& a, datatype const& b) noexcept { return a.facts_ == b.facts_; }
+};
+
+struct datatype_contents {
+    combiner made_by = combiner::named;
+    count_form form = count_form::small;
+    std::vector<std::int64_t> integers{}, addresses{}, counts{};
+    std::vector<datatype> types{};
 };
 
 /// Whether the data of `n` elements of a and `m` of b are the same sequence of basic elements.

@@ -90,7 +90,10 @@ public:
     }
     void start() override;
     void start(protocol::arrival& taken) { active = true, one_.start(taken); }
-    bool test() override { return one_.test() & (!other_ || other_->test()); }
+    bool test() override {
+        bool const done = one_.test(); // both, for progress
+        return (!other_ || other_->test()) && done;
+    }
     bool peek(lane<stack> const& home) noexcept override { return one_.peek(home) && (!other_ || other_->peek(home)); }
     lane<stack>& home() noexcept override { return one_.home(); }
     waiting about() const noexcept override { return one_.about(); }

@@ -136,6 +136,7 @@ struct attributes::impl {
     std::vector<std::int32_t> names() const {
         std::scoped_lock const hold{turn};
         std::vector<std::int32_t> names;
+        names.reserve(all.size());
         for (auto const& a : all) names.push_back(a.kind->key);
         return names;
     }

@@ -32,7 +32,7 @@ struct number {
 #if __LDBL_MANT_DIG__ == 113
 using quad = long double;
 #else
-__extension__ typedef __float128 quad;
+__extension__ using quad = __float128;
 #endif
 
 /// n bytes between the machine's order and big-endian.

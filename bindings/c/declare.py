@@ -44,10 +44,9 @@ def prototype(returns, form, constants, prefix=''):
 
 
 def wrapped(line, width=128):
-    """A prototype over several lines, broken after commas."""
+    """A prototype over several lines, broken after commas, and after the bracket where a first parameter is too long."""
     out = []
-    while len(line) > width:
-        cut = line.rindex(', ', 0, width) + 1
+    while len(line) > width and (cut := line.rfind(', ', 0, width) + 1 or line.find('(') + 1):
         out.append(line[:cut])
-        line = '    ' + line[cut + 1:]
+        line = '    ' + line[cut:].lstrip()
     return '\n'.join(out + [line])

@@ -92,11 +92,19 @@ class Entry:
 
     # --- the checks -----------------------------------------------------------------------------------------------------------
 
+    def owner(self, p):
+        """The argument that a rank belongs to."""
+        return p.words.get('of') or next(q.name for q in self.params if q.kind.name in ('COMM', 'GROUP', 'WIN')
+                                         and q.direction == 'in' and not q.length)
+
+    def blamed(self):
+        """The communicator whose error handler is called, or None."""
+        return next((p.name for p in self.params if p.kind.name == 'COMM' and p.direction == 'in' and not p.length
+                     and 'leader' not in p.words), None)
+
     def ranks_of(self, p):
         """The expression for how many ranks there are."""
-        of = p.words.get('of')
-        owner = self.by_name[of] if of else next(q for q in self.params if q.kind.name in ('COMM', 'GROUP', 'WIN')
-                                                 and q.direction == 'in' and not q.length)
+        owner = self.by_name[self.owner(p)]
         if not self.decoded(owner):
             return owner.name if owner.kind.name == 'COMM_SIZE' else None
         return f'{owner.name}_.peers()' if owner.kind.name == 'COMM' else f'{owner.name}_.size()'
@@ -198,7 +206,7 @@ class Entry:
 
     def check_array(self, p):
         kind, name, n = p.kind, p.name, self.length_of(p)
-        if kind.allowed == 'buffer':
+        if kind.allowed.startswith('buffer'):
             return self.check_data(p)
         at = f'{name}.null() ? nullptr : &on' if self.numbers(p) else name
         ignorable = 'null' in p.words and kind.name not in HANDLES or kind.name == 'WEIGHT' or kind.name == 'STATUS'
@@ -233,7 +241,7 @@ class Entry:
             elif len(counts) == 1 and counts[0].length and (n := self.length_of(counts[0])):
                 lines.append(f'on.data({name}, {counts[0].name}, {n}, {type_}, "{name}");')
         elif len(place) == 1 and not place[0].length and place[0].kind.c in NUMBERS and place[0].direction == 'in' \
-                and p.kind.name == 'BUFFER':
+                and p.kind.name in ('BUFFER', 'SEND_MEMORY'):
             lines.append(f'on.bytes({name}, {place[0].name}, "{name}");')
         if 'inplace' in p.words and lines:
             return [f'if ({name} != MPI_IN_PLACE) {{', *('    ' + line for line in lines), '}']
@@ -272,8 +280,7 @@ class Entry:
     def body(self, name, large):
         if self.f.returns.name != 'ERROR_CODE':
             return [f'return impl::{self.name}({", ".join(p.name for p in self.params)});']
-        comm = next((p.name for p in self.params if p.kind.name == 'COMM' and p.direction == 'in' and not p.length
-                     and 'leader' not in p.words), None)
+        comm = self.blamed()
         flags = f'{str(large).lower()}, {str(self.f.anytime).lower()}'
         if self.f.later:
             lines = ([f'on.object({comm}, "{comm}");'] if comm else []) + ['on.not_supported();']

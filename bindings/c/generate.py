@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Generates from the tables of the C interface (mpi_api.tbl, mpi_constants.tbl; docs/c-binding.md).
-usage: generate.py --what header|prototypes|names|coverage|declarations|entries OUTPUT [--chapter N] [--check] [--api FILE] [--constants FILE]
+usage: generate.py --what header|prototypes|names|coverage|declarations|entries|exports|reference OUTPUT [--chapter N] [--check] [--api FILE] [--constants FILE]
   header      mpi.h
   prototypes  one line a function: name, what it returns, parameters; separated by tabs
   names       the names of all functions, MPI_ and PMPI_, sorted: what the library exports
@@ -8,6 +8,7 @@ usage: generate.py --what header|prototypes|names|coverage|declarations|entries 
   declarations  entries.hpp: what the library's chapters implement
   entries     the entry points of one chapter, with their checks (--chapter)
   exports     the version script of the library: those names and nothing else
+  reference   a page of the manual for each function; OUTPUT is their folder, whose pages it replaces
 --check writes nothing, and fails where OUTPUT is not what would be written."""
 import argparse
 import itertools
@@ -20,6 +21,7 @@ import declare
 import entries
 import header
 import reading
+import reference
 import table
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -52,6 +54,15 @@ def read(api_path, constants_path):
     return table.read(api_path, constants), constants
 
 
+def write_pages(folder, pages):
+    """A folder of pages made anew: what is no longer written does not stay."""
+    folder.mkdir(exist_ok=True)
+    for old in folder.glob('*.3'):
+        old.unlink()
+    for name, text in pages.items():
+        (folder / name).write_text(text)
+
+
 def difference(path, text):
     """None, or the sentence that says that a file is not what would be written."""
     if not path.exists():
@@ -63,7 +74,7 @@ def difference(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--what', choices=sorted([*OUTPUTS, 'entries']), required=True)
+    parser.add_argument('--what', choices=sorted([*OUTPUTS, 'entries', 'reference']), required=True)
     parser.add_argument('--api', type=pathlib.Path, default=HERE / 'mpi_api.tbl')
     parser.add_argument('--constants', type=pathlib.Path, default=HERE / 'mpi_constants.tbl')
     parser.add_argument('--check', action='store_true')
@@ -72,12 +83,14 @@ def main():
     given = parser.parse_args()
     try:
         tables = read(given.api, given.constants)
+        if given.what == 'reference':
+            return write_pages(given.output, reference.pages(*tables))
         text = entries.chapter(*tables, given.chapter) if given.what == 'entries' else OUTPUTS[given.what](*tables)
     except reading.Faults as faults:
         sys.exit(str(faults))
     if given.check:
         sys.exit(difference(given.output, text))
-    given.output.write_text(text)
+    return given.output.write_text(text)
 
 
 if __name__ == '__main__':

@@ -14,6 +14,7 @@ import generate
 import header
 import reading
 import table
+import test_reference
 
 HERE = pathlib.Path(__file__).resolve().parent
 CONSTANTS = '''handle MPI_Comm MPI_ABI_Comm: a communicator
@@ -238,13 +239,20 @@ def small():
     long = 'int f(' + ', '.join(f'int argument_{i}' for i in range(30)) + ');'
     if max(map(len, declare.wrapped(long).split('\n'))) > 128 or re.sub(r'\n +', ' ', declare.wrapped(long)) != long:
         yield 'a long prototype is not wrapped as it should be'
+    if declare.wrapped('int f(long_type *long_name, int b);', 26) != 'int f(\n    long_type *long_name,\n    int b);':
+        yield 'a long first parameter is not wrapped as it should be'
+
+
+def shapes():
+    """Functions of every shape, with the kinds of the real table."""
+    constants = constants_table.read(HERE / 'mpi_constants.tbl')
+    kinds = (HERE / 'mpi_api.tbl').read_text().partition('\nchapter ')[0]
+    return table.Api('entries', kinds + '\n' + ENTRIES, constants), constants
 
 
 def checks():
-    """What entry points must hold, for functions of every shape, with the kinds of the real table."""
-    constants = constants_table.read(HERE / 'mpi_constants.tbl')
-    kinds = (HERE / 'mpi_api.tbl').read_text().partition('\nchapter ')[0]
-    api = table.Api('entries', kinds + '\n' + ENTRIES, constants)
+    """What entry points must hold."""
+    api, constants = shapes()
     text, declared = entries.chapter(api, constants, 3), entries.declarations(api, constants)
     for line in ENTRY_LINES:
         if ' '.join(line.split()) not in ' '.join(text.split()):
@@ -287,9 +295,8 @@ def written(api):
         yield ' '.join([f.name, *words]) + ': ' + f.text + ' ' + ', '.join(written_parameter(p) for p in f.parameters)
 
 
-def round_trip():
+def round_trip(api, _):
     """The real table, read and written, against its own lines."""
-    api, _ = generate.read(HERE / 'mpi_api.tbl', HERE / 'mpi_constants.tbl')
     lines = re.sub(r'\n {4}', ' ', (HERE / 'mpi_api.tbl').read_text()).splitlines()
     wanted = [re.sub(r' +$', '', line) for line in lines if line.startswith('MPI_')]
     got = [line.rstrip() for line in written(api)]
@@ -299,7 +306,8 @@ def round_trip():
 
 
 def main():
-    wrong = [*planted(), *small(), *checks(), *stale(), *round_trip()]
+    real = generate.read(HERE / 'mpi_api.tbl', HERE / 'mpi_constants.tbl')
+    wrong = [*planted(), *small(), *checks(), *stale(), *round_trip(*real), *test_reference.wrong(shapes(), real)]
     print('\n'.join(wrong) or f'{len(FAULTS)} planted faults, all found; the table comes back as it was')
     sys.exit(bool(wrong))
 

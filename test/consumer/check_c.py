@@ -4,6 +4,7 @@ pkg-config, by CMake's FindMPI and mpt's own CMake package, or by the mpicc_abi 
 usage: check_c.py mptcc | pkg-config | cmake | mpicc_abi  SOURCE_ROOT  BUILD_ROOT"""
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ import check_installed
 from check_installed import output, run
 
 TREE = ['bin/mptcc', 'bin/mpicc', 'bin/mptcxx', 'bin/mpicxx', 'bin/mpic++', 'include/mpi.h', 'lib/libmpi_abi.so', 'lib/libmpi_abi.so.1',
-        'lib/pkgconfig/mpt-mpi.pc']
+        'lib/pkgconfig/mpt-mpi.pc', 'share/man/man3/MPI_Send.3']
 
 
 def by_wrappers(tree, source, tmp):
@@ -40,6 +41,14 @@ def by_wrappers(tree, source, tmp):
     if subprocess.run([bin_ / 'mpicc', '-showme:nonsense'], capture_output=True).returncode == 0:
         sys.exit('-showme:nonsense is no error')
     return [tmp / name for name in ('mptcc', 'mpicc', 'apart', 'mptcxx', 'mpicxx', 'mpic++')]
+
+
+def check_manual(tree):
+    """What `man MPI_Send` shows: by man where it is installed, else the page itself."""
+    show = (['man', '-M', tree / 'share/man', 'MPI_Send'] if shutil.which('man') else ['cat', tree / 'share/man/man3/MPI_Send.3'])
+    said = re.sub(r'\\f[BIR]', '', output(*show, env={**os.environ, 'MANWIDTH': '80', 'MANPAGER': 'cat'}))
+    if 'int MPI_Send(const void *buf, int count, MPI_Datatype datatype,' not in said:
+        sys.exit(f'the page of MPI_Send: "{said}"')
 
 
 def by_pkg_config(tree, source, tmp):
@@ -79,6 +88,7 @@ def main():
         tree = check_installed.install_and_move(build, tmp)
         if missing := [name for name in TREE if not (tree / name).exists()]:
             sys.exit(f'missing in the tree: {", ".join(missing)}')
+        check_manual(tree)
         if (programs := ways[how](tree, source, tmp)) is None:
             print('skipped: the wheel of MPICH cannot be had (no network?)')
             return 77

@@ -96,7 +96,16 @@ public:
     /// An array of handles, each of which must live (or be null, where `null` says what null is).
     template <class Handle> void objects(Handle const* h, std::int64_t n, char const* argument, Handle const* null = nullptr) {
         for (std::int64_t i = 0; i < n; ++i)
-            if (!null || h[i] != *null) object(h[i], argument);
+            if (!null || h[i] != *null) nth(h, i, argument);
+    }
+    /// One of an array: what is wrong with it is told with its place.
+    template <class Handle> void nth(Handle const* h, std::int64_t i, char const* argument) {
+        try {
+            object(h[i], argument);
+        } catch (mpi_error const&) {
+            auto const place = std::string{argument} + '[' + std::to_string(i) + ']';
+            object(h[i], place.c_str());
+        }
     }
 
     // --- values ----------------------------------------------------------------------------------------------------------------

@@ -239,6 +239,7 @@ TEST(CPt2pt, BadArgumentsAreRefusedWithTheirNamesAndTheLibraryWorksOn) {
         expect_failure(MPI_Send(&x, 1, MPI_INT, 0, -5, world), MPI_ERR_TAG, {"tag is -5", "0 to 2147483647"});
         expect_failure(MPI_Send(&x, 1, MPI_INT, 0, MPI_ANY_TAG, world), MPI_ERR_TAG, {"tag is -2"});
         expect_failure(MPI_Send(nullptr, 1, MPI_INT, 0, 0, world), MPI_ERR_BUFFER, {"buf is a null pointer", "MPI_INT"});
+        expect_failure(MPI_Buffer_attach(nullptr, 100), MPI_ERR_BUFFER, {"buffer is a null pointer", "100 bytes"});
         expect_failure(MPI_Send(&x, 1, MPI_DATATYPE_NULL, 0, 0, world), MPI_ERR_TYPE, {"datatype is MPI_DATATYPE_NULL"});
         expect_failure(MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_NULL), MPI_ERR_COMM, {"comm is MPI_COMM_NULL"});
         auto const forged = reinterpret_cast<MPI_Comm>(std::uintptr_t{0x7fff12345678});

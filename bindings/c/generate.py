@@ -81,6 +81,8 @@ def main():
     parser.add_argument('--chapter', type=int)
     parser.add_argument('output', type=pathlib.Path)
     given = parser.parse_args()
+    if given.check and given.what == 'reference':
+        parser.error('--check compares one file, and reference is a folder')
     try:
         tables = read(given.api, given.constants)
         if given.what == 'reference':

@@ -246,6 +246,7 @@ TEST(CPt2pt, BadArgumentsAreRefusedWithTheirNamesAndTheLibraryWorksOn) {
         expect_failure(MPI_Send(MPI_BOTTOM, 1, shifted, 0, 0, world), MPI_ERR_BUFFER,
                        {"buf is a null pointer", "no addresses"});
         MPI_Type_free(&shifted);
+        expect_failure(MPI_Buffer_attach(nullptr, 100), MPI_ERR_BUFFER, {"buffer is a null pointer", "100 bytes"});
         expect_failure(MPI_Send(&x, 1, MPI_DATATYPE_NULL, 0, 0, world), MPI_ERR_TYPE, {"datatype is MPI_DATATYPE_NULL"});
         expect_failure(MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_NULL), MPI_ERR_COMM, {"comm is MPI_COMM_NULL"});
         auto const forged = reinterpret_cast<MPI_Comm>(std::uintptr_t{0x7fff12345678});

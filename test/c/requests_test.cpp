@@ -1,0 +1,441 @@
+// Requests by the C interface: completion families, persistent sends of every mode, matched probes, buffers of buffered sends.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "ranks.hpp"
+#include "shared.hpp"
+
+namespace {
+
+using mpt::c::test::dup_of;
+using mpt::c::test::expect_failure;
+using mpt::c::test::ranks;
+
+constexpr int huge = 1 << 20; // ints: no transport takes so much before it is received
+
+std::vector<int> numbers_from(int first, int n) {
+    std::vector<int> v(static_cast<std::size_t>(n));
+    std::iota(v.begin(), v.end(), first);
+    return v;
+}
+template <class T> T* at(std::vector<T>& v, int i) { return &v[static_cast<std::size_t>(i)]; }
+
+void expect_empty(MPI_Status const& s) {
+    int count = -1, cancelled = -1;
+    MPI_Get_count(&s, MPI_BYTE, &count);
+    MPI_Test_cancelled(&s, &cancelled);
+    EXPECT_EQ(s.MPI_SOURCE, MPI_ANY_SOURCE);
+    EXPECT_EQ(s.MPI_TAG, MPI_ANY_TAG);
+    EXPECT_EQ(count, 0);
+    EXPECT_FALSE(cancelled);
+}
+/// However often it is asked for.
+void expect_pending(MPI_Request& r) {
+    for (int i = 0, flag = -1; i < 50; ++i) {
+        MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+        EXPECT_FALSE(flag);
+    }
+}
+void expect_message(MPI_Status const& s, int source, int tag, int ints) {
+    int count = -1;
+    MPI_Get_count(&s, MPI_INT, &count);
+    EXPECT_EQ(s.MPI_SOURCE, source);
+    EXPECT_EQ(s.MPI_TAG, tag);
+    EXPECT_EQ(count, ints);
+}
+
+/// Requests of a rank that sends to itself: receives (the message's tag is the place), null and inactive ones; and which are done.
+struct field {
+    std::vector<MPI_Request> handles;
+    std::vector<int> data, waiting, done; // waiting: receives whose message was not sent
+    MPI_Request inactive = MPI_REQUEST_NULL;
+
+    field(std::mt19937& random, int n) : handles(static_cast<std::size_t>(n), MPI_REQUEST_NULL), data(handles.size(), -1) {
+        MPI_Recv_init(nullptr, 0, MPI_INT, 0, 999, MPI_COMM_SELF, &inactive);
+        bool const some_inactive = random() % 2 != 0;
+        for (int i = 0; i < n; ++i) {
+            if (random() % 4 == 0) {
+                if (some_inactive && std::ranges::count(handles, inactive) == 0) *at(handles, i) = inactive;
+                continue;
+            }
+            MPI_Irecv(at(data, i), 1, MPI_INT, 0, i, MPI_COMM_SELF, at(handles, i));
+            waiting.push_back(i);
+        }
+        std::ranges::shuffle(waiting, random);
+    }
+    ~field() { MPI_Request_free(&inactive); }
+    int size() const { return static_cast<int>(handles.size()); }
+    bool is_done(int i) const { return std::ranges::count(done, i) == 1; }
+    /// Sends one more message.
+    int send() {
+        int const i = waiting.back(), value = 100 + i;
+        waiting.pop_back();
+        MPI_Send(&value, 1, MPI_INT, 0, i, MPI_COMM_SELF);
+        done.push_back(i);
+        return i;
+    }
+};
+
+void expect_some_told(field& f) {
+    int count = -1;
+    std::vector<int> which(f.handles.size() + 1);
+    std::vector<MPI_Status> statuses(f.handles.size() + 1);
+    do {
+        EXPECT_EQ(MPI_Request_get_status_some(f.size(), f.handles.data(), &count, which.data(), statuses.data()), MPI_SUCCESS);
+    } while (count != MPI_UNDEFINED && count < static_cast<int>(f.done.size()));
+    if (f.waiting.empty() && f.done.empty()) {
+        EXPECT_EQ(count, MPI_UNDEFINED);
+        return;
+    }
+    ASSERT_EQ(count, static_cast<int>(f.done.size()));
+    for (int k = 0; k < count; ++k) {
+        EXPECT_TRUE(f.is_done(*at(which, k)));
+        EXPECT_EQ(std::count(which.begin(), which.begin() + count, *at(which, k)), 1);
+        expect_message(*at(statuses, k), 0, *at(which, k), 1);
+    }
+}
+void expect_any_told(field& f) {
+    int index = -7, flag = -1;
+    MPI_Status s{};
+    EXPECT_EQ(MPI_Request_get_status_any(f.size(), f.handles.data(), &index, &flag, &s), MPI_SUCCESS);
+    bool const nothing_active = f.waiting.empty() && f.done.empty();
+    EXPECT_EQ(flag != 0, nothing_active || !f.done.empty());
+    if (f.done.empty()) {
+        EXPECT_EQ(index, MPI_UNDEFINED);
+    } else {
+        EXPECT_TRUE(f.is_done(index));
+        expect_message(s, 0, index, 1);
+    }
+    if (nothing_active) expect_empty(s);
+}
+void expect_all_told(field& f) {
+    int flag = -1;
+    std::vector<MPI_Status> statuses(f.handles.size() + 1);
+    EXPECT_EQ(MPI_Request_get_status_all(f.size(), f.handles.data(), &flag, statuses.data()), MPI_SUCCESS);
+    EXPECT_EQ(flag != 0, f.waiting.empty());
+    for (int i = 0; flag && i < f.size(); ++i) {
+        if (f.is_done(i)) expect_message(*at(statuses, i), 0, i, 1);
+        else expect_empty(*at(statuses, i));
+    }
+}
+
+TEST(CRequests, AskingTellsWhatIsCompleteAndFreesNothing) {
+    auto const seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    ranks(1, [&](int, int) {
+        std::mt19937 random{seed};
+        for (int round = 0; round < 60; ++round) {
+            field f{random, static_cast<int>(random() % 9)};
+            auto const before = f.handles;
+            for (;; f.send()) {
+                expect_some_told(f);
+                expect_any_told(f);
+                expect_all_told(f);
+                EXPECT_EQ(f.handles, before);
+                if (f.waiting.empty()) break;
+            }
+            for (int i = 0; i < f.size(); ++i) EXPECT_EQ(*at(f.data, i), f.is_done(i) ? 100 + i : -1);
+            EXPECT_EQ(MPI_Waitall(f.size(), f.handles.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        }
+    });
+}
+
+/// One more is asked for: the one that was sent, or none.
+void expect_one_taken(field& f, std::optional<int> sent) {
+    int index = -7, flag = 0;
+    MPI_Status s{};
+    auto const before = f.handles;
+    do { EXPECT_EQ(MPI_Testany(f.size(), f.handles.data(), &index, &flag, &s), MPI_SUCCESS); } while (sent && !flag);
+    EXPECT_EQ(flag != 0, sent || f.waiting.empty());
+    EXPECT_EQ(index, sent ? *sent : MPI_UNDEFINED);
+    if (sent) expect_message(s, 0, *sent, 1);
+    else if (f.waiting.empty()) expect_empty(s);
+    for (int i = 0; i < f.size(); ++i)
+        EXPECT_EQ(*at(f.handles, i), i == sent ? MPI_REQUEST_NULL : before[static_cast<std::size_t>(i)]);
+}
+
+TEST(CRequests, OneThatIsCompleteIsTakenOutAndNoOther) {
+    auto const seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    ranks(1, [&](int, int) {
+        std::mt19937 random{seed};
+        for (int round = 0; round < 60; ++round) {
+            field f{random, static_cast<int>(random() % 9)};
+            expect_one_taken(f, std::nullopt);
+            while (!f.waiting.empty()) {
+                int const i = f.send();
+                expect_one_taken(f, i);
+                EXPECT_EQ(*at(f.data, i), 100 + i);
+                expect_one_taken(f, std::nullopt);
+            }
+        }
+    });
+}
+
+using made_send = int (*)(void const*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+
+TEST(CRequests, PersistentSendsOfEveryModeAreStartedTogetherAgainAndAgain) {
+    constexpr std::array<int, 3> lengths{1, 700, 40000};
+    ranks(3, [&](int me, int size) {
+        int const right = (me + 1) % size, left = (me + size - 1) % size;
+        std::vector<std::byte> room(1 << 20);
+        MPI_Buffer_attach(room.data(), static_cast<int>(room.size()));
+        for (made_send make : {MPI_Send_init, MPI_Ssend_init, MPI_Bsend_init, MPI_Rsend_init}) {
+            std::array<std::vector<int>, 3> in, out;
+            std::array<MPI_Request, 3> receives{}, sends{};
+            for (std::size_t i = 0; i < 3; ++i) {
+                auto const tag = static_cast<int>(i);
+                in[i].resize(static_cast<std::size_t>(lengths[i]));
+                out[i].resize(in[i].size());
+                MPI_Recv_init(in[i].data(), lengths[i], MPI_INT, left, tag, MPI_COMM_WORLD, &receives[i]);
+                EXPECT_EQ(make(out[i].data(), lengths[i], MPI_INT, right, tag, MPI_COMM_WORLD, &sends[i]), MPI_SUCCESS);
+            }
+            auto const made = sends;
+            for (int round = 0; round < 5; ++round) {
+                EXPECT_EQ(MPI_Startall(3, receives.data()), MPI_SUCCESS);
+                MPI_Barrier(MPI_COMM_WORLD); // a ready send needs its receive
+                for (auto& o : out) std::iota(o.begin(), o.end(), me * 100 + round);
+                EXPECT_EQ(MPI_Startall(3, sends.data()), MPI_SUCCESS);
+                EXPECT_EQ(MPI_Waitall(3, sends.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+                EXPECT_EQ(MPI_Waitall(3, receives.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+                EXPECT_EQ(sends, made);
+                for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(in[i], numbers_from(left * 100 + round, lengths[i]));
+            }
+            for (std::size_t i = 0; i < 3; ++i) MPI_Request_free(&sends[i]), MPI_Request_free(&receives[i]);
+        }
+        void* back = nullptr;
+        int bytes = 0;
+        MPI_Buffer_detach(&back, &bytes);
+    });
+}
+
+TEST(CRequests, APersistentSendIsCompleteWhenItsModeSays) {
+    ranks(1, [](int, int) {
+        auto const out = numbers_from(9, huge);
+        std::vector<int> in(out.size());
+        std::vector<std::byte> room(huge * sizeof(int) + MPI_BSEND_OVERHEAD);
+        MPI_Request sync = MPI_REQUEST_NULL, buffered = MPI_REQUEST_NULL;
+        MPI_Ssend_init(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_SELF, &sync);
+        MPI_Bsend_init(out.data(), huge, MPI_INT, 0, 2, MPI_COMM_SELF, &buffered);
+        MPI_Start(&sync);
+        expect_pending(sync);
+        MPI_Recv(nullptr, 0, MPI_INT, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        EXPECT_EQ(MPI_Wait(&sync, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        expect_failure(MPI_Start(&buffered), MPI_ERR_BUFFER, {"MPI_Start", "no buffer is attached"});
+        MPI_Buffer_attach(room.data(), static_cast<int>(room.size()));
+        EXPECT_EQ(MPI_Start(&buffered), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Wait(&buffered, MPI_STATUS_IGNORE), MPI_SUCCESS); // nobody has received it
+        MPI_Recv(in.data(), huge, MPI_INT, 0, 2, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        EXPECT_EQ(in, out);
+        void* back = nullptr;
+        int bytes = 0;
+        MPI_Buffer_detach(&back, &bytes);
+        MPI_Request_free(&sync);
+        MPI_Request_free(&buffered);
+    });
+}
+
+TEST(CRequests, WhatCannotBeStartedIsRefused) {
+    ranks(1, [](int, int) {
+        int x = 0;
+        MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        MPI_Recv_init(&x, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &r[0]);
+        expect_failure(MPI_Startall(-1, r), MPI_ERR_ARG, {"MPI_Startall", "count is -1"});
+        expect_failure(MPI_Startall(1, nullptr), MPI_ERR_ARG, {"array_of_requests is a null pointer"});
+        expect_failure(MPI_Startall(2, r), MPI_ERR_REQUEST, {"array_of_requests[1]", "MPI_REQUEST_NULL"});
+        int flag = 0;
+        MPI_Request_get_status(r[0], &flag, MPI_STATUS_IGNORE);
+        EXPECT_TRUE(flag); // the first was not started either
+        EXPECT_EQ(MPI_Startall(1, r), MPI_SUCCESS);
+        expect_failure(MPI_Startall(1, r), MPI_ERR_REQUEST, {"active already"});
+        MPI_Irecv(&x, 1, MPI_INT, 0, 2, MPI_COMM_SELF, &r[1]);
+        expect_failure(MPI_Startall(1, &r[1]), MPI_ERR_REQUEST, {"not persistent"});
+        for (int tag : {2, 1}) MPI_Send(&tag, 1, MPI_INT, 0, tag, MPI_COMM_SELF);
+        EXPECT_EQ(MPI_Waitall(2, r, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        auto dead = r[0];
+        MPI_Request_free(&r[0]);
+        int index = 0;
+        expect_failure(MPI_Testany(1, &dead, &index, &flag, nullptr), MPI_ERR_REQUEST, {"array_of_requests[0] is 0x", "freed"});
+        expect_failure(MPI_Request_get_status_any(1, &dead, &index, &flag, nullptr), MPI_ERR_REQUEST, {"freed"});
+        expect_failure(MPI_Request_get_status_some(-2, r, &index, &flag, nullptr), MPI_ERR_ARG, {"incount is -2"});
+        expect_failure(MPI_Request_get_status_all(2, nullptr, &flag, nullptr), MPI_ERR_ARG, {"array_of_requests is a null"});
+    });
+}
+
+TEST(CRequests, AStartedReadySendMeetsItsReceive) {
+    ranks(2, [](int me, int) {
+        for (int n : {0, 3, 50000}) {
+            auto const out = numbers_from(n, n);
+            std::vector<int> in(out.size());
+            MPI_Request r = MPI_REQUEST_NULL;
+            MPI_Status s{};
+            if (me == 1) MPI_Irecv(in.data(), n, MPI_INT, 0, 4, MPI_COMM_WORLD, &r);
+            MPI_Barrier(MPI_COMM_WORLD);
+            if (me == 0) MPI_Irsend(out.data(), n, MPI_INT, 1, 4, MPI_COMM_WORLD, &r);
+            EXPECT_NE(r, MPI_REQUEST_NULL);
+            EXPECT_EQ(MPI_Wait(&r, &s), MPI_SUCCESS);
+            if (me == 1) expect_message(s, 0, 4, n);
+            EXPECT_EQ(in, me == 1 ? out : std::vector<int>(out.size()));
+        }
+    });
+}
+
+TEST(CRequests, ASendAndAReceiveAreCompleteAsOne) {
+    ranks(3, [](int me, int size) {
+        int const right = (me + 1) % size, left = (me + size - 1) % size;
+        auto const out = numbers_from(me, 3000 * (me + 1));
+        std::vector<int> in(9000, -1);
+        MPI_Request r = MPI_REQUEST_NULL;
+        MPI_Status s{};
+        int flag = 0;
+        EXPECT_EQ(MPI_Isendrecv(out.data(), 3000 * (me + 1), MPI_INT, right, me, in.data(), 9000, MPI_INT, left, MPI_ANY_TAG,
+                                MPI_COMM_WORLD, &r),
+                  MPI_SUCCESS);
+        while (!flag) MPI_Test(&r, &flag, &s);
+        EXPECT_EQ(r, MPI_REQUEST_NULL);
+        expect_message(s, left, left, 3000 * (left + 1));
+        EXPECT_TRUE(std::equal(in.begin(), in.begin() + 3000 * (left + 1), numbers_from(left, 3000 * (left + 1)).begin()));
+        EXPECT_EQ(in.back(), left == 2 ? 9001 : -1);
+        int x = 5; // to nobody and from nobody
+        MPI_Isendrecv(&x, 1, MPI_INT, MPI_PROC_NULL, 0, &x, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &r);
+        EXPECT_EQ(MPI_Wait(&r, &s), MPI_SUCCESS);
+        EXPECT_EQ(s.MPI_SOURCE, MPI_PROC_NULL);
+        EXPECT_EQ(x, 5);
+        expect_failure(MPI_Isendrecv(&x, 1, MPI_INT, 3, 0, &x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &r), MPI_ERR_RANK,
+                       {"MPI_Isendrecv", "dest is 3"});
+    });
+}
+
+TEST(CRequests, ALookAtAMessageTakesItOutOfMatching) {
+    ranks(1, [](int, int) {
+        MPI_Message m = MPI_MESSAGE_NO_PROC, other = MPI_MESSAGE_NULL;
+        MPI_Status s{};
+        int flag = -1;
+        EXPECT_EQ(MPI_Improbe(0, 4, MPI_COMM_SELF, &flag, &m, &s), MPI_SUCCESS);
+        EXPECT_FALSE(flag);
+        EXPECT_EQ(m, MPI_MESSAGE_NULL);
+        for (int n : {3, 4, 5}) MPI_Send(numbers_from(n, n).data(), n, MPI_INT, 0, n, MPI_COMM_SELF);
+        while (!flag) EXPECT_EQ(MPI_Improbe(0, 4, MPI_COMM_SELF, &flag, &m, &s), MPI_SUCCESS);
+        expect_message(s, 0, 4, 4);
+        EXPECT_EQ(MPI_Improbe(MPI_ANY_SOURCE, 4, MPI_COMM_SELF, &flag, &other, &s), MPI_SUCCESS);
+        EXPECT_FALSE(flag);
+        for (int n : {3, 5}) { // in the order of sending, without the one that was taken
+            std::vector<int> in(5);
+            for (flag = 0; !flag;) MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, &other, &s);
+            expect_message(s, 0, n, n);
+            EXPECT_EQ(MPI_Mrecv(in.data(), 5, MPI_INT, &other, &s), MPI_SUCCESS);
+            in.resize(static_cast<std::size_t>(n));
+            EXPECT_EQ(in, numbers_from(n, n));
+        }
+        std::vector<int> in(4);
+        EXPECT_EQ(MPI_Mrecv(in.data(), 4, MPI_INT, &m, &s), MPI_SUCCESS);
+        EXPECT_EQ(in, numbers_from(4, 4));
+        EXPECT_EQ(m, MPI_MESSAGE_NULL);
+        EXPECT_EQ(MPI_Improbe(MPI_PROC_NULL, 0, MPI_COMM_SELF, &flag, &m, &s), MPI_SUCCESS);
+        EXPECT_TRUE(flag);
+        EXPECT_EQ(m, MPI_MESSAGE_NO_PROC);
+        EXPECT_EQ(s.MPI_SOURCE, MPI_PROC_NULL);
+        expect_failure(MPI_Improbe(1, 0, MPI_COMM_SELF, &flag, &m, &s), MPI_ERR_RANK, {"MPI_Improbe", "source is 1"});
+    });
+}
+
+/// A buffer for buffered sends, the process's or a communicator's, and the functions that belong to it.
+struct buffer {
+    MPI_Comm own; // MPI_COMM_NULL: the process's
+
+    bool of_process() const { return own == MPI_COMM_NULL; }
+    int attach(void* p, int n) const { return of_process() ? MPI_Buffer_attach(p, n) : MPI_Comm_attach_buffer(own, p, n); }
+    int detach(void* p, int* n) const { return of_process() ? MPI_Buffer_detach(p, n) : MPI_Comm_detach_buffer(own, p, n); }
+    int flush() const { return of_process() ? MPI_Buffer_flush() : MPI_Comm_flush_buffer(own); }
+    int iflush(MPI_Request* r) const { return of_process() ? MPI_Buffer_iflush(r) : MPI_Comm_iflush_buffer(own, r); }
+};
+
+/// A message that fills the buffer is sent from rank 0 to rank 1, which receives it when it is told. What rank 0 does then to
+/// wait must not end before rank 1 has begun.
+void flush_one(int me, buffer const& b, MPI_Comm c, bool later) {
+    static std::mutex lock;
+    static bool begun;
+    auto const out = numbers_from(me, huge);
+    if (me == 1) {
+        std::vector<int> in(out.size());
+        MPI_Recv(nullptr, 0, MPI_INT, 0, 8, c, MPI_STATUS_IGNORE);
+        for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+        std::unique_lock g{lock};
+        begun = true;
+        g.unlock();
+        MPI_Recv(in.data(), huge, MPI_INT, 0, 7, c, MPI_STATUS_IGNORE);
+        EXPECT_EQ(in, numbers_from(0, huge));
+        return;
+    }
+    MPI_Request r = MPI_REQUEST_NULL;
+    begun = false;
+    EXPECT_EQ(MPI_Bsend(out.data(), huge, MPI_INT, 1, 7, c), MPI_SUCCESS);
+    if (later) {
+        EXPECT_EQ(b.iflush(&r), MPI_SUCCESS);
+        expect_pending(r);
+    }
+    MPI_Send(nullptr, 0, MPI_INT, 1, 8, c);
+    EXPECT_EQ(later ? MPI_Wait(&r, MPI_STATUS_IGNORE) : b.flush(), MPI_SUCCESS);
+    EXPECT_EQ(r, MPI_REQUEST_NULL);
+    std::unique_lock g{lock};
+    EXPECT_TRUE(begun);
+}
+
+TEST(CRequests, AFlushedBufferIsEmptyWhoseverItIs) {
+    ranks(2, [](int me, int) {
+        auto const twin = dup_of(MPI_COMM_WORLD);
+        for (buffer const b : {buffer{MPI_COMM_NULL}, buffer{twin}}) {
+            std::vector<std::byte> room(huge * sizeof(int) + MPI_BSEND_OVERHEAD);
+            auto const bytes = static_cast<int>(room.size());
+            if (me == 0) { EXPECT_EQ(b.attach(room.data(), bytes), MPI_SUCCESS); }
+            for (bool later : {false, true, false}) flush_one(me, b, twin, later);
+            if (me == 1) continue;
+            void* back = nullptr;
+            int size = 0;
+            EXPECT_EQ(b.detach(&back, &size), MPI_SUCCESS);
+            EXPECT_EQ(back, room.data());
+            EXPECT_EQ(size, bytes);
+            expect_failure(b.detach(&back, &size), MPI_ERR_BUFFER, {"no buffer is attached"});
+            MPI_Request r = MPI_REQUEST_NULL; // nothing is there: nothing to wait for
+            EXPECT_EQ(b.flush(), MPI_SUCCESS);
+            EXPECT_EQ(b.iflush(&r), MPI_SUCCESS);
+            EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        }
+        MPI_Comm twice = twin;
+        MPI_Comm_free(&twice);
+    });
+}
+
+TEST(CRequests, ACommunicatorsBufferServesItAlone) {
+    ranks(1, [](int, int) {
+        auto twin = dup_of(MPI_COMM_WORLD);
+        std::vector<std::byte> room(2000);
+        int x = 6, y = 0;
+        EXPECT_EQ(MPI_Comm_attach_buffer(twin, room.data(), 2000), MPI_SUCCESS);
+        expect_failure(MPI_Comm_attach_buffer(twin, room.data(), 2000), MPI_ERR_BUFFER, {"2000 bytes is attached already"});
+        EXPECT_EQ(MPI_Bsend(&x, 1, MPI_INT, 0, 1, twin), MPI_SUCCESS);
+        MPI_Recv(&y, 1, MPI_INT, 0, 1, twin, MPI_STATUS_IGNORE);
+        EXPECT_EQ(y, 6);
+        expect_failure(MPI_Bsend(&x, 1, MPI_INT, 0, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER, {"no buffer is attached"});
+        void* back = nullptr;
+        int size = 0;
+        EXPECT_EQ(MPI_Comm_detach_buffer(twin, &back, &size), MPI_SUCCESS);
+        EXPECT_EQ(size, 2000);
+        EXPECT_EQ(MPI_Comm_attach_buffer(twin, MPI_BUFFER_AUTOMATIC, 0), MPI_SUCCESS); // room without end
+        auto const out = numbers_from(4, huge);
+        std::vector<int> in(out.size());
+        EXPECT_EQ(MPI_Bsend(out.data(), huge, MPI_INT, 0, 1, twin), MPI_SUCCESS);
+        MPI_Recv(in.data(), huge, MPI_INT, 0, 1, twin, MPI_STATUS_IGNORE);
+        EXPECT_EQ(in, out);
+        EXPECT_EQ(MPI_Comm_detach_buffer(twin, &back, &size), MPI_SUCCESS);
+        EXPECT_EQ(back, MPI_BUFFER_AUTOMATIC);
+        MPI_Comm_free(&twin);
+        expect_failure(MPI_Comm_flush_buffer(MPI_COMM_NULL), MPI_ERR_COMM, {"MPI_Comm_flush_buffer", "MPI_COMM_NULL"});
+        MPI_Request r = MPI_REQUEST_NULL;
+        expect_failure(MPI_Comm_iflush_buffer(MPI_COMM_NULL, &r), MPI_ERR_COMM, {"MPI_COMM_NULL"});
+        expect_failure(MPI_Buffer_iflush(nullptr), MPI_ERR_ARG, {"request is a null pointer"});
+    });
+}
+
+} // namespace

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <optional>
 
+#include "../support/dice.hpp"
 #include "ranks.hpp"
 #include "shared.hpp"
 
@@ -121,11 +122,11 @@ void expect_all_told(field& f) {
 }
 
 TEST(CRequests, AskingTellsWhatIsCompleteAndFreesNothing) {
-    auto const seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    mpt::test::seeds const seeds{60};
     ranks(1, [&](int, int) {
-        std::mt19937 random{seed};
-        for (int round = 0; round < 60; ++round) {
+        for (unsigned seed = seeds.first; seed != seeds.first + seeds.count && !HasFailure(); ++seed) {
+            SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
+            std::mt19937 random{seed};
             field f{random, static_cast<int>(random() % 9)};
             auto const before = f.handles;
             for (;; f.send()) {
@@ -156,11 +157,11 @@ void expect_one_taken(field& f, std::optional<int> sent) {
 }
 
 TEST(CRequests, OneThatIsCompleteIsTakenOutAndNoOther) {
-    auto const seed = std::random_device{}();
-    SCOPED_TRACE("seed " + std::to_string(seed));
+    mpt::test::seeds const seeds{60};
     ranks(1, [&](int, int) {
-        std::mt19937 random{seed};
-        for (int round = 0; round < 60; ++round) {
+        for (unsigned seed = seeds.first; seed != seeds.first + seeds.count && !HasFailure(); ++seed) {
+            SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
+            std::mt19937 random{seed};
             field f{random, static_cast<int>(random() % 9)};
             expect_one_taken(f, std::nullopt);
             while (!f.waiting.empty()) {

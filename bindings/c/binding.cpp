@@ -6,8 +6,6 @@ namespace mpt::c {
 
 namespace {
 
-template <class T> void predefine(handle_table<T>& table, std::uintptr_t word, T* object) { table.predefine(word, object); }
-
 struct predefined_handler {
     errhandler::action what;
     MPI_Errhandler handle;
@@ -23,11 +21,11 @@ thread_local binding* mine = nullptr;
 } // namespace
 
 binding::binding() {
-    for (auto const [what, handle] : error_handlers) predefine(errhandlers, word_of(handle), new errhandler{what, handle});
+    for (auto const [what, handle] : error_handlers) errhandlers.predefine(word_of(handle), new errhandler{what, handle});
     file_handler = ref<errhandler>{errhandlers.get(MPI_ERRORS_RETURN)};
-    predefine(infos, word_of(MPI_INFO_ENV), new info_object);
-    predefine(groups, word_of(MPI_GROUP_EMPTY), new group_object{group{}});
-    predefine(messages, word_of(MPI_MESSAGE_NO_PROC), new message);
+    infos.predefine(word_of(MPI_INFO_ENV), new info_object);
+    groups.predefine(word_of(MPI_GROUP_EMPTY), new group_object{group{}});
+    messages.predefine(word_of(MPI_MESSAGE_NO_PROC), new message);
     predefine_datatypes(*this);
     predefine_operations(*this);
 }

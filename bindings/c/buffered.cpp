@@ -60,9 +60,14 @@ bool send_buffer::peek(lane<stack> const& home) noexcept {
 }
 
 void send_buffer::flush() {
-    std::lock_guard const g{changing_};
-    for (auto& b : blocks_) b.on.finish(*b.under_way, b.about);
-    blocks_.clear();
+    while (!test()) { // waits outside the lock: what frees a place may be another thread's buffered send
+        std::unique_lock g{changing_};
+        if (blocks_.empty()) return;
+        auto& home = blocks_.front().on.on();
+        auto const about = blocks_.front().about;
+        g.unlock();
+        home.wait(about, [&](auto&) { return peek(home); });
+    }
 }
 
 void send_buffered(comm& c, mpt::rank to, int tag, source const& from) {

@@ -35,6 +35,8 @@ struct comm : counted {
     comm(group g, mpt::rank r, context_id c, void* on_lane) : members{std::move(g)}, me{r}, context{c}, lane{on_lane} {}
 
     int size() const noexcept { return members.size(); }
+    /// The world rank of a rank here, or of whoever sends.
+    mpt::rank world(int peer) const noexcept { return peer == MPI_ANY_SOURCE ? any_source : members.world(peer); }
     /// How many ranks a message may name.
     int peers() const noexcept { return members.size(); }
     /// How many dimensions its grid has.

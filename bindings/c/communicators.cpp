@@ -11,6 +11,7 @@
 
 #include "attributes.hpp"
 #include "buffered.hpp"
+#include "collectives.hpp"
 #include "entries.hpp"
 #include "text.hpp"
 
@@ -32,8 +33,6 @@ MPI_Comm publish(binding& b, ref<comm> c) {
 namespace {
 
 using team = coll::team<stack>;
-
-team team_of(comm const& c) noexcept { return {wire_of(c), c.members, c.me}; }
 
 template <class T> std::vector<T> allgathered(comm const& c, T const& mine) {
     std::vector<T> all(static_cast<std::size_t>(c.size()));

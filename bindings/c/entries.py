@@ -36,7 +36,6 @@ class Entry:
         self.name = function.name.removeprefix('MPI_')
         self.params = [p for p in function.parameters if p.kind.c != '...']
         self.by_name = {p.name: p for p in self.params}
-        self.in_place = [p for p in self.params if 'inplace' in p.words]
 
     # --- how an argument is passed on ---------------------------------------------------------------------------------------
 

@@ -7,9 +7,7 @@
 
 namespace mpt::c {
 
-#if defined(MPT_C_STREAMS)
-using stack = mpt::stack<world::threads, transport::stream<>>;
-#elif defined(MPT_C_THREADS)
+#if defined(MPT_C_THREADS)
 using stack = local_stack;
 #else
 using stack = standard_stack;

@@ -6,8 +6,6 @@ namespace mpt::c {
 
 namespace {
 
-mpt::rank world_rank(comm const& c, int peer) noexcept { return peer == MPI_ANY_SOURCE ? any_source : c.members.world(peer); }
-
 void tell_null(MPI_Status* s) noexcept { tell(s, MPI_PROC_NULL, MPI_ANY_TAG, 0); }
 
 void tell_of(comm const& c, protocol::arrival const& a, MPI_Status* s) {
@@ -46,25 +44,25 @@ namespace impl {
 
 void Probe(call&, int source, int tag, comm& c, MPI_Status* status) {
     if (source == MPI_PROC_NULL) return tell_null(status);
-    auto const o = wire_of(c).probe(world_rank(c, source), tag);
+    auto const o = wire_of(c).probe(c.world(source), tag);
     ending_of(c, o, static_cast<std::size_t>(-1), source).tell_to(status);
 }
 void Iprobe(call&, int source, int tag, comm& c, int& flag, MPI_Status* status) {
     if (source == MPI_PROC_NULL) return flag = true, tell_null(status);
     outcome o;
-    flag = wire_of(c).iprobe(world_rank(c, source), tag, o);
+    flag = wire_of(c).iprobe(c.world(source), tag, o);
     if (flag) ending_of(c, o, static_cast<std::size_t>(-1), source).tell_to(status);
 }
 void Mprobe(call& on, int source, int tag, comm& c, MPI_Message& m, MPI_Status* status) {
     if (source == MPI_PROC_NULL) return m = MPI_MESSAGE_NO_PROC, tell_null(status);
-    auto* const a = wire_of(c).mprobe(world_rank(c, source), tag);
+    auto* const a = wire_of(c).mprobe(c.world(source), tag);
     tell_of(c, *a, status);
     m = keep(on, c, a);
 }
 void Improbe(call& on, int source, int tag, comm& c, int& flag, MPI_Message& m, MPI_Status* status) {
     flag = true;
     if (source == MPI_PROC_NULL) return m = MPI_MESSAGE_NO_PROC, tell_null(status);
-    auto* const a = wire_of(c).improbe(world_rank(c, source), tag);
+    auto* const a = wire_of(c).improbe(c.world(source), tag);
     flag = a != nullptr;
     if (!a) return static_cast<void>(m = MPI_MESSAGE_NULL);
     tell_of(c, *a, status);

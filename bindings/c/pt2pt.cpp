@@ -7,8 +7,6 @@ namespace mpt::c {
 
 namespace {
 
-mpt::rank world_rank(comm const& c, int peer) noexcept { return peer == MPI_ANY_SOURCE ? any_source : c.members.world(peer); }
-
 letter letter_of(void const* buffer, MPI_Count count, datatype_object& t, int peer, int tag, comm& c) {
     return {const_cast<void*>(buffer), count, ref<datatype_object>{t}, ref<comm>{c}, peer, tag};
 }
@@ -34,7 +32,7 @@ ending receive(void* buffer, MPI_Count count, datatype_object& t, int source, in
     if (source != MPI_PROC_NULL)
         if (auto const run = t.type.contiguous_run(count)) [[likely]] {
             std::span const room{const_cast<std::byte*>(moved_data::at(buffer, *run)), static_cast<std::size_t>(run->bytes)};
-            return ending_of(c, wire_of(c).recv(world_rank(c, source), tag, room), room.size(), source);
+            return ending_of(c, wire_of(c).recv(c.world(source), tag, room), room.size(), source);
         }
     return whole(transfer{letter_of(buffer, count, t, source, tag, c)});
 }

@@ -6,8 +6,6 @@ namespace mpt::c {
 
 namespace {
 
-mpt::rank world_rank(comm const& c, int peer) noexcept { return peer == MPI_ANY_SOURCE ? any_source : c.members.world(peer); }
-
 int code_of(status how) noexcept {
     switch (how) {
     case status::ok:
@@ -56,7 +54,7 @@ void transfer::start() {
     room_ = 0;
     if (what_.peer == MPI_PROC_NULL) return;
     auto const w = wire_of(*what_.on);
-    auto const peer = world_rank(*what_.on, what_.peer);
+    auto const peer = what_.on->world(what_.peer);
     if (receives_) {
         auto const into = data_.in(what_.buffer, what_.count, what_.type->type);
         room_ = into.size();
@@ -78,7 +76,7 @@ void transfer::start(protocol::arrival& taken) {
 
 waiting transfer::about() const noexcept {
     return {receives_ ? wait_for::receive : wait_for::send, what_.on->context,
-            what_.peer == MPI_PROC_NULL ? any_source : world_rank(*what_.on, what_.peer), what_.tag, room_};
+            what_.peer == MPI_PROC_NULL ? any_source : what_.on->world(what_.peer), what_.tag, room_};
 }
 
 ending transfer::seen() const {

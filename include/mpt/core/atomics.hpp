@@ -30,7 +30,7 @@ struct native_atomics {
 #endif
     }
     /// About as long as an answer from another core takes at the least: 120 turns of a loop, a cycle each, and not pauses, which
-    /// are long and differ from processor to processor. Measured (30 ns): 90 and 150 turns cost a quarter of a round trip more.
+    /// are long and differ from processor to processor. Measured (30 ns): 90 turns cost some runs more, 150 cost every run.
     static void rest() noexcept {
         for (int turns = 120; turns > 0; --turns) asm volatile("" : "+r"(turns));
     }

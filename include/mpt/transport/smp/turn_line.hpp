@@ -39,8 +39,8 @@ namespace mpt::inline v0::smp {
 enum class look : std::uint8_t { loading, owning };
 
 /// What is faster on this processor, as far as it was measured (half round trip of the bare line / of 8 bytes through mpt):
-///   AMD EPYC, Zen 5, a cache in common   loading 42-62 / 49 (with the ticket lock 54) ns    owning 29 / 33 (34) ns
-///   AMD EPYC, Zen 5, two caches          loading 180-200 / 183 (192) ns                     owning 125 / 120 (129) ns
+///   AMD EPYC, Zen 5, a cache in common   loading 42-62 / 49 (with the ticket lock 54) ns    owning 29 / 30-51 (30-47) ns
+///   AMD EPYC, Zen 5, two caches          loading 180-200 / 183 (192) ns                     owning 125 / 120 (120) ns
 ///   Intel Xeon, Granite Rapids           loading 63 ns, where a line for each direction takes 130: it does hand lines over
 inline look natural_look() noexcept {
 #if defined(__x86_64__)
@@ -80,7 +80,7 @@ public:
     /// Does the peer's frame `expected` lie in the line? Costs no look at the line while it is our turn.
     bool found(std::uint64_t expected) const noexcept { return !mine_ && at_->holds(expected); }
     /// The same, for who waits for this frame and will answer: see look. The first owning look after our own frame is left out:
-    /// it would take the line back from a peer that has just got it (8 bytes: 47 ns in place of 34). An answer that is here
+    /// it would take the line back from a peer that has just got it (8 bytes: 36-52 ns in place of 30-39). An answer that is here
     /// already is found a rest later.
     bool found(std::uint64_t expected, look how) noexcept {
         if (mine_) return false;

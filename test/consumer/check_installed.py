@@ -63,7 +63,7 @@ def build_consumer(how, tree, source, tmp):
         run(*compiler, '-std=c++20', '-O1', '-Wall', '-Wextra', '-Werror', 'main.cpp', '-o', 'consumer', *shlex.split(flags), cwd=folder)
         return folder / 'consumer'
     clean = {k: v for k, v in os.environ.items() if k != 'PKG_CONFIG_PATH'}
-    run('cmake', '-S', folder, '-B', folder / 'b', f'-DCMAKE_PREFIX_PATH={tree}', '-DCMAKE_BUILD_TYPE=Release', env={**clean, 'CXX': compiler[0]})
+    run('cmake', '-S', folder, '-B', folder / 'b', f'-DCMAKE_PREFIX_PATH={tree}', '-DCMAKE_BUILD_TYPE=Release', env={**clean, 'CXX': ' '.join(compiler)})
     run('cmake', '--build', folder / 'b', env=clean)
     return folder / 'b/consumer'
 

@@ -12,6 +12,7 @@ namespace {
 using mpt::c::test::dup_of;
 using mpt::c::test::expect_failure;
 using mpt::c::test::ranks;
+using mpt::c::test::thread_of_rank;
 
 constexpr int huge = 1 << 20; // ints: no transport takes so much before it is received
 
@@ -405,6 +406,35 @@ TEST(CRequests, AFlushedBufferIsEmptyWhoseverItIs) {
         }
         MPI_Comm twice = twin;
         MPI_Comm_free(&twice);
+    });
+}
+
+TEST(CRequests, WhileOneThreadFlushesAnotherSendsWhatThePeerWaitsFor) {
+    ranks(2, [](int me, int) {
+        if (me == 1) {
+            std::vector<int> in(huge);
+            int first = 0;
+            MPI_Recv(&first, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            EXPECT_EQ(first, 5);
+            MPI_Recv(in.data(), huge, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            EXPECT_EQ(in, numbers_from(0, huge));
+            return;
+        }
+        std::vector<std::byte> room(huge * sizeof(int) + sizeof(int) + 2 * MPI_BSEND_OVERHEAD);
+        EXPECT_EQ(MPI_Buffer_attach(room.data(), static_cast<int>(room.size())), MPI_SUCCESS);
+        auto const out = numbers_from(0, huge);
+        EXPECT_EQ(MPI_Bsend(out.data(), huge, MPI_INT, 1, 7, MPI_COMM_WORLD), MPI_SUCCESS);
+        auto other = thread_of_rank([] {
+            for (int i = 0; i < 1000; ++i) std::this_thread::yield(); // the flush has most likely begun
+            int const x = 5;
+            EXPECT_EQ(MPI_Bsend(&x, 1, MPI_INT, 1, 9, MPI_COMM_WORLD), MPI_SUCCESS);
+        });
+        EXPECT_EQ(MPI_Buffer_flush(), MPI_SUCCESS);
+        other.join();
+        void* back = nullptr;
+        int size = 0;
+        EXPECT_EQ(MPI_Buffer_detach(&back, &size), MPI_SUCCESS);
+        EXPECT_EQ(back, room.data());
     });
 }
 

@@ -3,6 +3,7 @@
 #include <mpt/core/error.hpp>
 #include <mpt/core/hash.hpp>
 #include <mpt/core/registry.hpp>
+#include <mpt/world/native.hpp>
 
 #include "arena_system.hpp"
 
@@ -161,6 +162,18 @@ std::span<std::byte const> job::address(rank peer, unsigned slot, unsigned lane)
     return {};
 }
 
+/// The name is there when its context is. One that finds no room goes without: reports then give the context's number.
+void job::name(context_id context, std::string_view what) noexcept {
+    auto const number = static_cast<std::uint64_t>(context);
+    for (auto& n : record(me_).names) {
+        auto const now = n.context.load(std::memory_order_relaxed); // order: only this rank writes it
+        if (now != 0 && now != number) continue;
+        put(n.text, what);
+        n.context.store(number, std::memory_order_release); // sync(boot.name): release
+        return;
+    }
+}
+
 std::uint32_t job::arrive() {
     process_registry::instance().refuse_fork("meet the other ranks");
     auto const meeting = ++record(me_).rounds * static_cast<std::uint32_t>(size_);
@@ -182,9 +195,11 @@ void job::meet() {
         auto const seen = h.arrived.load(std::memory_order_acquire); // sync(boot.meet): acquire
         if (all_here(meeting)) break;
         if (aborted() || (looks > 100 && launcher_gone())) follow_abort();
+        if (looks == 100) record(me_).waiting.write(wait_for::start, {}, any_source, any_tag, 0, world::native{}.now().count());
         if (looks < 100) ::sched_yield();
         else futex_wait(h.arrived, seen, nap = std::min(nap * 2, 10'000'000L));
     }
+    record(me_).waiting.clear();
     if (record(me_).state.load(std::memory_order_relaxed) != rank_state::attached)
         return; // order: only this rank writes it now
     for (rank r = 0; r < size_; r = r + 1) {

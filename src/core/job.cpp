@@ -253,15 +253,16 @@ void job::follow_abort() {
 
 void job::abort(int code, std::string_view why) noexcept {
     code = (code & 255) == 0 ? 1 : code & 255;
+    // Said first: who sees the end of the job tells more of it.
+    std::fprintf(stderr, "mpt: rank %d of %d (process %d) ended the job with exit code %d%s%.*s\n", me_.value, size_,
+                 impl_->pid, code, why.empty() ? "." : ": ", static_cast<int>(why.size()), why.data());
+    std::fflush(stderr);
     auto& h = *impl_->header;
     std::uint32_t none = 0;
     h.abort_rank.store(static_cast<std::uint32_t>(me_.value), std::memory_order_relaxed); // order: `aborted` releases it
     h.aborted.compare_exchange_strong(none, 1u + static_cast<std::uint32_t>(code),
                                       std::memory_order_acq_rel); // sync(boot.abort): acq_rel
     futex_wake_all(h.arrived);
-    std::fprintf(stderr, "mpt: rank %d of %d (process %d) ended the job with exit code %d%s%.*s\n", me_.value, size_,
-                 impl_->pid, code, why.empty() ? "." : ": ", static_cast<int>(why.size()), why.data());
-    std::fflush(stderr);
     ::_exit(code);
 }
 

@@ -64,6 +64,7 @@ void verify(descriptor const& control, handed const& h) {
                     "mpt: MPT_BOOT does not belong to the job whose descriptors are here; it must not be set by hand."};
 }
 
+#ifdef __GLIBCXX__
 std::string demangled(char const* name) {
     int failed = 0;
     std::unique_ptr<char, decltype(&std::free)> const text{abi::__cxa_demangle(name, nullptr, nullptr, &failed), &std::free};
@@ -94,19 +95,21 @@ std::string told_of(std::exception_ptr const& e) {
     std::abort();
 }
 
+/// What an exception that nobody catches says goes into this rank's record, and mptrun tells of it with the rest. A program's
+/// own handler stays.
+void tell_of_exceptions() noexcept {
+    if (std::get_terminate() == __gnu_cxx::__verbose_terminate_handler) std::set_terminate(terminate_telling);
+}
+
+#else
+void tell_of_exceptions() noexcept {}
+#endif
+
 /// The end of mptrun, however it comes, is the end of its ranks; but only its own child may ask for that.
 void tie_to(int launcher) noexcept {
     if (::getppid() != launcher) return;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != launcher) ::_exit(1); // it died in between
-}
-
-/// What an exception that nobody catches says goes into this rank's record, and mptrun tells of it with the rest. A program's
-/// own handler stays.
-void tell_of_exceptions() noexcept {
-#ifdef __GLIBCXX__
-    if (std::get_terminate() == __gnu_cxx::__verbose_terminate_handler) std::set_terminate(terminate_telling);
-#endif
 }
 
 /// A launcher's variables say that we are one of several ranks.

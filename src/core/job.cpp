@@ -254,8 +254,10 @@ void job::follow_abort() {
 void job::abort(int code, std::string_view why) noexcept {
     code = (code & 255) == 0 ? 1 : code & 255;
     // Said first: who sees the end of the job tells more of it.
-    std::fprintf(stderr, "mpt: rank %d of %d (process %d) ended the job with exit code %d%s%.*s\n", me_.value, size_,
-                 impl_->pid, code, why.empty() ? "." : ": ", static_cast<int>(why.size()), why.data());
+    std::array<char, 256> host{};
+    ::gethostname(host.data(), host.size() - 1);
+    std::fprintf(stderr, "mpt: rank %d of %d on %s (process %d) ended the job with exit code %d%s%.*s\n", me_.value, size_,
+                 host.data(), impl_->pid, code, why.empty() ? "." : ": ", static_cast<int>(why.size()), why.data());
     std::fflush(stderr);
     auto& h = *impl_->header;
     std::uint32_t none = 0;

@@ -151,12 +151,12 @@ std::string report::near_miss(wait_snapshot const& w, wait_snapshot const& m) co
     bool const source = w.peer != mpt::any_source && w.peer != m.peer;
     if (is_collective(m)) {
         if (communicator(w) != communicator(m) || source || (is_collective(w) && w.label == m.label)) return {};
-        return fmt::format("a message of {}, in which it is not", describe_message(m));
+        return fmt::format("a message of {}, without being in it", describe_message(m));
     }
     if (is_collective(w) || !receives(w.what)) return {};
     bool const label = w.label != mpt::any_tag && w.label != m.label, context = w.context != m.context;
     if (source + label + context != 1) return {};
-    return fmt::format("a message from {}: another {} than it waits for", describe_message(m),
+    return fmt::format("a message from {}: another {} than the awaited one", describe_message(m),
                        source  ? "rank"
                        : label ? "tag"
                                : "communicator");

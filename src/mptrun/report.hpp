@@ -2,7 +2,7 @@
 //
 //        ranks 0-2 wait in MPI_Barrier on MPI_COMM_WORLD for 2.9 s; rank 3 is not in it
 //        rank 3 waits in MPI_Recv from rank 0, tag 7, on MPI_COMM_WORLD (8 bytes) for 2.9 s
-//        rank 3 has a message from rank 0, tag 8, on MPI_COMM_WORLD (8 bytes): another tag than it waits for
+//        rank 3 has a message from rank 0, tag 8, on MPI_COMM_WORLD (8 bytes): another tag than the awaited one
 //        rank 4 has been computing, or polling (MPI_Test)
 //
 //   Ranks that do the same share a line. Ranks are those of MPI_COMM_WORLD. A rank in the fast spin, in its first microseconds

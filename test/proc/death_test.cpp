@@ -49,7 +49,7 @@ TEST_P(dying, ends_the_job_names_the_culprit_once_and_says_where_the_others_were
     EXPECT_FALSE(e.late);
     EXPECT_EQ(e.code, d.code) << e.err;
     EXPECT_TRUE(e.says(d.said)) << e.err;
-    EXPECT_EQ(count_of(e.err, told ? "rank 1 of 3 (process" : "rank 1 on "), 1u) << e.err;
+    EXPECT_EQ(count_of(e.err, told ? "rank 1 of 3 on " : "rank 1 on "), 1u) << e.err;
     EXPECT_TRUE(e.says(early ? "ranks 0, 2 waited in MPI_Init." : p.said)) << e.err;
     EXPECT_EQ(count_of(e.err, "\n"), 2u) << e.err;
     EXPECT_EQ(left.found(), "");

@@ -45,13 +45,14 @@ INSTANTIATE_TEST_SUITE_P(
                 4,
                 {"ranks 0-2 wait in MPI_Barrier on MPI_COMM_WORLD for ", "; rank 3 is not in it.",
                  "rank 3 has been computing, or polling (MPI_Test)."}},
-        mistake{
-            "tag", 2, {"rank 1 has a message from rank 0, tag 8, on MPI_COMM_WORLD (4 bytes): another tag than it waits for."}},
+        mistake{"tag",
+                2,
+                {"rank 1 has a message from rank 0, tag 8, on MPI_COMM_WORLD (4 bytes): another tag than the awaited one."}},
         mistake{
             "communicator",
             2,
-            {"rank 1 has a message from rank 0, tag 7, on the solver's (4 bytes): another communicator than it waits for."}},
-        mistake{"collective", 2, {"rank 1 has a message of MPI_Bcast on MPI_COMM_WORLD from rank 0, in which it is not."}},
+            {"rank 1 has a message from rank 0, tag 7, on the solver's (4 bytes): another communicator than the awaited one."}},
+        mistake{"collective", 2, {"rank 1 has a message of MPI_Bcast on MPI_COMM_WORLD from rank 0, without being in it."}},
         mistake{
             "wait", 3, {"ranks 0-2 wait in MPI_Wait for a receive from any rank, any tag, on MPI_COMM_WORLD (4 bytes) for "}},
         mistake{"probe", 2, {"rank 0 waits in MPI_Probe from rank 1, tag 3, on MPI_COMM_WORLD for ", "a cycle: rank 0"}},
@@ -66,7 +67,7 @@ TEST(hang_report, sees_programs_in_cpp_as_well) {
     EXPECT_EQ(e.code, 124) << e.err;
     EXPECT_TRUE(e.says("rank 0 waits in MPI_Recv from rank 1, tag 7, on MPI_COMM_WORLD (8 bytes) for ")) << e.err;
     EXPECT_TRUE(e.says("rank 1 waits in MPI_Barrier on MPI_COMM_WORLD for ")) << e.err;
-    EXPECT_TRUE(e.says("rank 0 has a message of MPI_Barrier on MPI_COMM_WORLD from rank 1, in which it is not.")) << e.err;
+    EXPECT_TRUE(e.says("rank 0 has a message of MPI_Barrier on MPI_COMM_WORLD from rank 1, without being in it.")) << e.err;
 }
 
 TEST(hang_report, sees_waits_that_only_spin) {

@@ -68,6 +68,7 @@ std::map<std::string, void (*)()> const deaths{
     {"abort", [] { std::abort(); }},
     {"mpi_abort", [] { MPI_Abort(MPI_COMM_WORLD, 9); }},
     {"early", [] { ::_exit(3); }},
+    {"never", [] { compute(); }},
 };
 
 void wait_for_it(int culprit, std::string const& where) {

@@ -98,7 +98,7 @@ TEST(death, of_programs_that_know_nothing_of_mpt_is_one_line) {
 std::string const name_of_waits = std::filesystem::path{waits}.filename();
 /// A rank is a shell that started something, and then is the program.
 std::string ranks_with_children(leftovers const& left, char const* where) {
-    return "exec " + left.mark() + mptrun + " -n 3 sh -c 'sleep 1000 & exec " + waits + " die 9 - " + where + "'";
+    return "exec " + left.mark() + mptrun + " -n 3 sh -c 'sleep 1000 & exec " + waits + " die 0 never " + where + "'";
 }
 /// The child of mptrun that leads a session.
 pid_t sentinel_of(pid_t mptrun_pid) {
@@ -138,7 +138,7 @@ TEST(sentinel, that_is_killed_is_replaced_and_the_job_goes_on) {
 
 TEST(sentinel, and_mptrun_killed_at_once_still_end_the_ranks) {
     leftovers const left;
-    process p{"exec " + left.mark() + mptrun + " -n 3 " + waits + " die 9 - compute"};
+    process p{"exec " + left.mark() + mptrun + " -n 3 " + waits + " die 0 never compute"};
     ASSERT_TRUE(left.there(3, name_of_waits));
     auto const other = sentinel_of(p.pid());
     ASSERT_GT(other, 0);
@@ -182,7 +182,7 @@ constexpr char ctrl_c = 3, ctrl_backslash = 28;
 
 TEST(terminal, ctrl_c_ends_the_job) {
     leftovers const left;
-    at_terminal const t{"exec " + left.mark() + mptrun + " -n 2 " + waits + " die 9 - recv"};
+    at_terminal const t{"exec " + left.mark() + mptrun + " -n 2 " + waits + " die 0 never recv"};
     ASSERT_TRUE(left.there(2, name_of_waits));
     std::this_thread::sleep_for(100ms);
     t.type(ctrl_c);
@@ -192,7 +192,7 @@ TEST(terminal, ctrl_c_ends_the_job) {
 
 TEST(terminal, ctrl_c_twice_kills_what_does_not_listen) {
     leftovers const left;
-    at_terminal const t{"exec " + left.mark() + mptrun + " -n 2 " + waits + " die 9 - deaf"};
+    at_terminal const t{"exec " + left.mark() + mptrun + " -n 2 " + waits + " die 0 never deaf"};
     ASSERT_TRUE(left.there(2, name_of_waits));
     std::this_thread::sleep_for(300ms);
     t.type(ctrl_c);
@@ -205,7 +205,7 @@ TEST(terminal, ctrl_c_twice_kills_what_does_not_listen) {
 
 TEST(terminal, ctrl_backslash_asks_and_ends_nothing) {
     leftovers const left;
-    at_terminal const t{"exec " + left.mark() + mptrun + " -n 2 " + waits + " die 9 - recv"};
+    at_terminal const t{"exec " + left.mark() + mptrun + " -n 2 " + waits + " die 0 never recv"};
     ASSERT_TRUE(left.there(2, name_of_waits));
     std::this_thread::sleep_for(100ms);
     t.type(ctrl_backslash);

@@ -248,20 +248,23 @@ void job::follow_abort() {
     auto const word = impl_->header->aborted.load(std::memory_order_acquire); // sync(boot.abort): acquire
     if (!shares_process_) ::_exit(word == 0 ? 1 : static_cast<int>(word - 1) & 255);
     auto const who = impl_->header->abort_rank.load(std::memory_order_relaxed); // order: stored before `aborted` was released
-    throw error{errc::peer_gone, fmt::format("mpt: rank {} ended the job.", who)};
+    throw error{errc::peer_gone, fmt::format("mpt: rank {} ended the job.", who - 1)};
 }
 
+/// Several ranks may make the same mistake at once: one of them says so. It says so first, because mptrun tells more when it sees
+/// the end of the job.
 void job::abort(int code, std::string_view why) noexcept {
     code = (code & 255) == 0 ? 1 : code & 255;
-    // Said first: who sees the end of the job tells more of it.
+    auto& h = *impl_->header;
+    std::uint32_t nobody = 0, none = 0;
+    auto const mine = 1u + static_cast<std::uint32_t>(me_.value);
+    if (!h.abort_rank.compare_exchange_strong(nobody, mine, std::memory_order_relaxed))
+        ::_exit(code); // order: only who is first
     std::array<char, 256> host{};
     ::gethostname(host.data(), host.size() - 1);
     std::fprintf(stderr, "mpt: rank %d of %d on %s (process %d) ended the job with exit code %d%s%.*s\n", me_.value, size_,
                  host.data(), impl_->pid, code, why.empty() ? "." : ": ", static_cast<int>(why.size()), why.data());
     std::fflush(stderr);
-    auto& h = *impl_->header;
-    std::uint32_t none = 0;
-    h.abort_rank.store(static_cast<std::uint32_t>(me_.value), std::memory_order_relaxed); // order: `aborted` releases it
     h.aborted.compare_exchange_strong(none, 1u + static_cast<std::uint32_t>(code),
                                       std::memory_order_acq_rel); // sync(boot.abort): acq_rel
     futex_wake_all(h.arrived);

@@ -250,15 +250,17 @@ std::string supervisor::others() const {
 void supervisor::fail(int rank, int code, std::string const& why) {
     if (failed_) return;
     failed_ = true;
-    code_ = code;
-    auto const told = header_->aborted.load(std::memory_order_acquire) != 0;                // sync(boot.abort): acquire
-    if (told) rank = static_cast<int>(header_->abort_rank.load(std::memory_order_relaxed)); // order: `aborted` released it
-    if (!ending_) say_all(told ? "" : why + others(), rank >= 0 ? look().others_of(rank) : look().waits());
-    std::uint32_t none = 0;
+    std::uint32_t culprit = 0, none = 0;
     if (rank >= 0)
-        header_->abort_rank.store(static_cast<std::uint32_t>(rank), std::memory_order_relaxed); // order: `aborted` releases it
+        header_->abort_rank.compare_exchange_strong(culprit, 1u + static_cast<unsigned>(rank),
+                                                    std::memory_order_relaxed); // order: `aborted` releases it
+    bool const told = culprit != 0;                                             // by a rank, which ended the job
+    if (!ending_)
+        say_all(told ? "" : why + others(),
+                rank >= 0 ? look().others_of(told ? static_cast<int>(culprit - 1) : rank) : look().waits());
     header_->aborted.compare_exchange_strong(none, 1u + static_cast<unsigned>(code),
                                              std::memory_order_acq_rel); // sync(boot.abort): acq_rel
+    code_ = none == 0 ? code : static_cast<int>(none - 1);
     ::syscall(SYS_futex, &header_->arrived, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0);
     end_others(SIGTERM);
 }

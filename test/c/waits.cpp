@@ -68,11 +68,13 @@ std::map<std::string, void (*)()> const deaths{
     {"abort", [] { std::abort(); }},
     {"mpi_abort", [] { MPI_Abort(MPI_COMM_WORLD, 9); }},
     {"early", [] { ::_exit(3); }},
+    {"mistake", [] { send(size_of(), 7); }},
     {"never", [] { compute(); }},
 };
 
 void wait_for_it(int culprit, std::string const& where) {
     if (where == "recv") receive(culprit, 7);
+    if (where == "mistake") deaths.at(where)();
     if (where == "barrier") MPI_Barrier(MPI_COMM_WORLD);
     if (where == "deaf") std::signal(SIGTERM, SIG_IGN), std::signal(SIGINT, SIG_IGN);
     compute();

@@ -85,6 +85,15 @@ TEST(death, of_a_rank_ends_what_it_started_too) {
     EXPECT_EQ(left.found(), "");
 }
 
+TEST(death, by_the_same_mistake_on_every_rank_is_said_once) {
+    leftovers const left;
+    auto const e = run(left.mark() + mptrun + " -n 4 " + waits + " die 0 mistake mistake", soon);
+    EXPECT_EQ(e.code, 6) << e.err; // MPI_ERR_RANK
+    EXPECT_EQ(count_of(e.err, "ended the job with exit code 6"), 1u) << e.err;
+    EXPECT_EQ(count_of(e.err, "exit code"), 1u) << e.err;
+    EXPECT_EQ(left.found(), "");
+}
+
 TEST(death, of_programs_that_know_nothing_of_mpt_is_one_line) {
     auto const e =
         run(mptrun + " -n 2 sh -c 'exec 2>/dev/null; test \"${MPT_BOOT#1:1}\" = \"$MPT_BOOT\" || exit 3; sleep 1000'", soon);

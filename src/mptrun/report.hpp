@@ -6,7 +6,7 @@
 //        rank 4 has been computing, or polling (MPI_Test)
 //
 //   Ranks that do the same share a line. Ranks are those of MPI_COMM_WORLD. A rank in the fast spin, in its first microseconds
-//   of waiting, has no record yet and counts as one that computes.
+//   of waiting, has no record yet and counts as one that computes; so does, under MPT_WAIT=spin, one in a blocking receive.
 #pragma once
 #include <cstdint>
 #include <map>

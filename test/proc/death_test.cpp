@@ -201,7 +201,7 @@ TEST(terminal, ctrl_c_ends_the_job) {
 
 TEST(terminal, ctrl_c_twice_kills_what_does_not_listen) {
     leftovers const left;
-    at_terminal const t{"exec " + left.mark() + mptrun + " -n 2 " + waits + " die 0 never deaf"};
+    at_terminal const t{"exec " + left.mark() + mptrun + " -n 2 " + waits + " die 9 never deaf"};
     ASSERT_TRUE(left.there(2, name_of_waits));
     std::this_thread::sleep_for(300ms);
     t.type(ctrl_c);

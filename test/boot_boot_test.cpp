@@ -76,6 +76,20 @@ TEST(job, an_address_that_was_not_published_is_empty) {
     });
 }
 
+TEST(job, names_of_contexts_are_in_the_record_while_there_is_room) {
+    test::run_ranks(1, [](boot::job& job, mem::slice_heap&, int) {
+        auto const& names = job.record(0).names;
+        for (std::uint64_t c = 1; c <= names.size() + 2; ++c) job.name(context_id{c}, "name " + std::to_string(c));
+        job.name(context_id{2}, std::string(100, 'x')); // named again, at length
+        for (std::uint64_t i = 0; i < names.size(); ++i) {
+            EXPECT_EQ(names[i].context.load(std::memory_order_relaxed), i + 1); // order: our own
+            auto const wanted = i == 1 ? std::string(names[i].text.size() - 1, 'x') : "name " + std::to_string(i + 1);
+            EXPECT_EQ(std::string{names[i].text.data()}, wanted);
+        }
+        job.meet();
+    });
+}
+
 TEST(job, a_rank_is_taken_once_and_free_again_for_its_own_process_after_it_left) {
     auto const who = test::job_of(1);
     {

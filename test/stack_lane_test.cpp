@@ -79,6 +79,33 @@ TEST(stack_lane, a_long_wait_says_what_it_waits_for_and_is_silent_after_it) {
     });
 }
 
+/// In the order in which they came, as many as the record holds; and none when they were received.
+TEST(stack_lane, a_rank_that_sleeps_shows_the_messages_it_has_not_asked_for) {
+    local_job(2, sleepy(), [](local& env) {
+        auto const world = env.world();
+        auto const& kept = env.native().job().record(1).kept;
+        int const most = static_cast<int>(kept.size()), sent = most + 3;
+        if (env.rank() == 0) {
+            for (int i = 0; i < sent; ++i) world.send(i, 1, 100 + i);
+            while (read(kept.back()).what != wait_for::message) env.native().world().yield();
+            world.send(0, 1, 1);
+            world.recv<int>(1, 2);
+            while (read(kept.front()).what != wait_for::nothing) env.native().world().yield();
+            world.send(0, 1, 3);
+            return;
+        }
+        world.recv<int>(0, 1); // sleeps over the others
+        for (int i = 0; i < most; ++i) {
+            auto const seen = read(kept[static_cast<std::size_t>(i)]);
+            EXPECT_TRUE(seen.what == wait_for::message && seen.peer == 0 && seen.label == 100 + i && seen.size == sizeof(int))
+                << i;
+        }
+        for (int i = 0; i < sent; ++i) EXPECT_EQ(world.recv<int>(0, 100 + i), i);
+        world.send(0, 0, 2);
+        world.recv<int>(0, 3); // sleeps, and keeps nothing
+    });
+}
+
 TEST(stack_lane, a_wait_that_throws_is_silent_after_it) {
     test::watchdog const guard{"a wait in an ended job"};
     std::atomic<int> looked{0};
@@ -125,7 +152,7 @@ TEST(stack_lane, the_record_names_the_peer_of_a_receive_and_of_a_synchronous_sen
         if (env.rank() == 0) {
             until_seen(wait_for::receive, 8);
             world.send(x, 1, 8);
-            until_seen(wait_for::send, 9);
+            until_seen(wait_for::pending_send, 9);
             world.recv<int>(1, 9);
         } else {
             world.recv<int>(0, 8);

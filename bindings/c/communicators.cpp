@@ -207,7 +207,10 @@ void Comm_get_info(call& on, comm& c, MPI_Info& used) {
         hints->hints.set(assertions[i], (c.assertions >> i & 1) != 0 ? "true" : "false");
     used = binding::publish<MPI_Info>(on.of().infos, std::move(hints));
 }
-void Comm_set_name(call&, comm& c, char const* name) { c.name = std::string_view{name}.substr(0, MPI_MAX_OBJECT_NAME - 1); }
+void Comm_set_name(call& on, comm& c, char const* name) {
+    c.name = std::string_view{name}.substr(0, MPI_MAX_OBJECT_NAME - 1);
+    on.of().run().job().name(c.context, c.name);
+}
 void Comm_get_name(call&, comm* c, char* name, int& length) {
     put_text(c ? c->name : "MPI_COMM_NULL", name, MPI_MAX_OBJECT_NAME, length);
 }

@@ -74,9 +74,11 @@ void transfer::start(protocol::arrival& taken) {
     under_way_ = wire_of(*what_.on).start_recv(taken, into);
 }
 
-waiting transfer::about() const noexcept {
-    return {receives_ ? wait_for::receive : wait_for::send, what_.on->context,
-            what_.peer == MPI_PROC_NULL ? any_source : what_.on->world(what_.peer), what_.tag, room_};
+waiting transfer::about(bool pending) const noexcept {
+    auto const what = receives_ ? pending ? wait_for::pending_receive : wait_for::receive
+                      : pending ? wait_for::pending_send
+                                : wait_for::send;
+    return {what, what_.on->context, what_.peer == MPI_PROC_NULL ? any_source : what_.on->world(what_.peer), what_.tag, room_};
 }
 
 ending transfer::seen() const {
@@ -91,10 +93,10 @@ ending transfer::seen() const {
     return e;
 }
 
-ending transfer::finish() {
+ending transfer::finish(bool pending) {
     if (!under_way_) return seen();
     auto const w = wire_of(*what_.on);
-    w.on().wait(*under_way_, about());
+    w.on().wait(*under_way_, about(pending));
     auto e = seen();
     w.collect(*std::exchange(under_way_, nullptr));
     return e;
@@ -118,9 +120,9 @@ void transfer_request::start() {
 
 ending transfer_request::finish() {
     active = false;
-    auto e = one_.finish();
+    auto e = one_.finish(true);
     if (other_)
-        if (auto sent = other_->finish(); e.code == MPI_SUCCESS && sent.code != MPI_SUCCESS)
+        if (auto sent = other_->finish(true); e.code == MPI_SUCCESS && sent.code != MPI_SUCCESS)
             e.code = sent.code, e.sentence = sent.sentence;
     return e;
 }

@@ -68,9 +68,10 @@ public:
         return &mine == &home ? under_way_->complete : mine.peek(*under_way_);
     }
     mpt::lane<stack>& home() noexcept { return wire_of(*what_.on).on(); }
-    waiting about() const noexcept;
+    /// pending: it was started by an earlier call.
+    waiting about(bool pending = false) const noexcept;
     ending seen() const;
-    ending finish();
+    ending finish(bool pending = false);
     void cancel() {
         if (under_way_) wire_of(*what_.on).cancel(*under_way_);
     }
@@ -96,7 +97,7 @@ public:
     }
     bool peek(lane<stack> const& home) noexcept override { return one_.peek(home) && (!other_ || other_->peek(home)); }
     lane<stack>& home() noexcept override { return one_.home(); }
-    waiting about() const noexcept override { return one_.about(); }
+    waiting about() const noexcept override { return one_.about(true); }
     ending seen() override { return one_.seen(); }
     ending finish() override;
     void cancel() override { one_.cancel(); }

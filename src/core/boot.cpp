@@ -11,6 +11,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <memory>
+#include <typeinfo>
+
+#include <cxxabi.h>
 
 #include <fmt/format.h>
 #include <sys/prctl.h>
@@ -58,6 +63,47 @@ void verify(descriptor const& control, handed const& h) {
         throw error{errc::launch,
                     "mpt: MPT_BOOT does not belong to the job whose descriptors are here; it must not be set by hand."};
 }
+
+#ifdef __GLIBCXX__
+std::string demangled(char const* name) {
+    int failed = 0;
+    std::unique_ptr<char, decltype(&std::free)> const text{abi::__cxa_demangle(name, nullptr, nullptr, &failed), &std::free};
+    return failed == 0 ? text.get() : name;
+}
+
+std::string told_of(std::exception_ptr const& e) {
+    if (!e) return "std::terminate() was called";
+    try {
+        std::rethrow_exception(e);
+    } catch (std::exception const& thrown) {
+        return fmt::format("{}: {}", demangled(typeid(thrown).name()), thrown.what());
+    } catch (...) {
+        auto const* const type = abi::__cxa_current_exception_type();
+        return type ? demangled(type->name()) : "of a foreign language";
+    }
+}
+
+[[noreturn]] void terminate_telling() noexcept {
+    auto& registry = process_registry::instance();
+    if (registry.forked()) __gnu_cxx::__verbose_terminate_handler(); // not the rank any more
+    if (auto const mine = std::static_pointer_cast<membership>(registry.kept(kept_name))) {
+        auto& to =
+            reinterpret_cast<control_record*>(mine->arena->control().data() + control_records_at)[mine->me.value].exception;
+        auto const text = told_of(std::current_exception());
+        text.copy(to.data(), to.size() - 1);
+    }
+    std::abort();
+}
+
+/// What an exception that nobody catches says goes into this rank's record, and mptrun tells of it with the rest. A program's
+/// own handler stays.
+void tell_of_exceptions() noexcept {
+    if (std::get_terminate() == __gnu_cxx::__verbose_terminate_handler) std::set_terminate(terminate_telling);
+}
+
+#else
+void tell_of_exceptions() noexcept {}
+#endif
 
 /// The end of mptrun, however it comes, is the end of its ranks; but only its own child may ask for that.
 void tie_to(int launcher) noexcept {
@@ -129,6 +175,7 @@ membership launched::join() {
     if (::pread(control.get(), &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header))
         throw error{errc::launch, "mpt: the control segment is cut short."};
     tie_to(h->launcher);
+    tell_of_exceptions();
     membership m;
     m.me = h->me;
     m.size = h->size;

@@ -16,9 +16,10 @@ std::vector<membership> local_members(std::int32_t n) {
 
 void end_local_job(membership const& failed) noexcept {
     auto& header = *reinterpret_cast<control_header*>(failed.arena->control().data());
-    if (header.aborted.load(std::memory_order_relaxed) != 0) return; // order: a second failure changes nothing
-    header.abort_rank.store(static_cast<std::uint32_t>(failed.me.value),
-                            std::memory_order_relaxed); // order: `aborted` releases it
+    std::uint32_t nobody = 0;
+    auto const mine = 1u + static_cast<std::uint32_t>(failed.me.value);
+    if (!header.abort_rank.compare_exchange_strong(nobody, mine, std::memory_order_relaxed))
+        return;                                         // order: `aborted` releases it
     header.aborted.store(2, std::memory_order_release); // sync(boot.abort): release
 }
 

@@ -3,6 +3,7 @@
 #include <mpt/core/error.hpp>
 #include <mpt/core/hash.hpp>
 #include <mpt/core/registry.hpp>
+#include <mpt/world/native.hpp>
 
 #include "arena_system.hpp"
 
@@ -161,6 +162,18 @@ std::span<std::byte const> job::address(rank peer, unsigned slot, unsigned lane)
     return {};
 }
 
+/// The name is there when its context is. One that finds no room goes without: reports then give the context's number.
+void job::name(context_id context, std::string_view what) noexcept {
+    auto const number = static_cast<std::uint64_t>(context);
+    for (auto& n : record(me_).names) {
+        auto const now = n.context.load(std::memory_order_relaxed); // order: only this rank writes it
+        if (now != 0 && now != number) continue;
+        put(n.text, what);
+        n.context.store(number, std::memory_order_release); // sync(boot.name): release
+        return;
+    }
+}
+
 std::uint32_t job::arrive() {
     process_registry::instance().refuse_fork("meet the other ranks");
     auto const meeting = ++record(me_).rounds * static_cast<std::uint32_t>(size_);
@@ -182,9 +195,11 @@ void job::meet() {
         auto const seen = h.arrived.load(std::memory_order_acquire); // sync(boot.meet): acquire
         if (all_here(meeting)) break;
         if (aborted() || (looks > 100 && launcher_gone())) follow_abort();
+        if (looks == 100) record(me_).waiting.write(wait_for::start, {}, any_source, any_tag, 0, world::native{}.now().count());
         if (looks < 100) ::sched_yield();
         else futex_wait(h.arrived, seen, nap = std::min(nap * 2, 10'000'000L));
     }
+    record(me_).waiting.clear();
     if (record(me_).state.load(std::memory_order_relaxed) != rank_state::attached)
         return; // order: only this rank writes it now
     for (rank r = 0; r < size_; r = r + 1) {
@@ -233,20 +248,26 @@ void job::follow_abort() {
     auto const word = impl_->header->aborted.load(std::memory_order_acquire); // sync(boot.abort): acquire
     if (!shares_process_) ::_exit(word == 0 ? 1 : static_cast<int>(word - 1) & 255);
     auto const who = impl_->header->abort_rank.load(std::memory_order_relaxed); // order: stored before `aborted` was released
-    throw error{errc::peer_gone, fmt::format("mpt: rank {} ended the job.", who)};
+    throw error{errc::peer_gone, fmt::format("mpt: rank {} ended the job.", who - 1)};
 }
 
+/// Several ranks may make the same mistake at once: one of them says so. It says so first, because mptrun tells more when it sees
+/// the end of the job.
 void job::abort(int code, std::string_view why) noexcept {
     code = (code & 255) == 0 ? 1 : code & 255;
     auto& h = *impl_->header;
-    std::uint32_t none = 0;
-    h.abort_rank.store(static_cast<std::uint32_t>(me_.value), std::memory_order_relaxed); // order: `aborted` releases it
+    std::uint32_t nobody = 0, none = 0;
+    auto const mine = 1u + static_cast<std::uint32_t>(me_.value);
+    if (!h.abort_rank.compare_exchange_strong(nobody, mine, std::memory_order_relaxed))
+        ::_exit(code); // order: only who is first
+    std::array<char, 256> host{};
+    ::gethostname(host.data(), host.size() - 1);
+    std::fprintf(stderr, "mpt: rank %d of %d on %s (process %d) ended the job with exit code %d%s%.*s\n", me_.value, size_,
+                 host.data(), impl_->pid, code, why.empty() ? "." : ": ", static_cast<int>(why.size()), why.data());
+    std::fflush(stderr);
     h.aborted.compare_exchange_strong(none, 1u + static_cast<std::uint32_t>(code),
                                       std::memory_order_acq_rel); // sync(boot.abort): acq_rel
     futex_wake_all(h.arrived);
-    std::fprintf(stderr, "mpt: rank %d of %d (process %d) ended the job with exit code %d%s%.*s\n", me_.value, size_,
-                 impl_->pid, code, why.empty() ? "." : ": ", static_cast<int>(why.size()), why.data());
-    std::fflush(stderr);
     ::_exit(code);
 }
 

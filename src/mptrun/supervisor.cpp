@@ -1,8 +1,10 @@
 #include "supervisor.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -14,12 +16,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <mpt/config/config.hpp>
+
 namespace mptrun {
 namespace {
 using mpt::boot::rank_state;
 
 constexpr std::chrono::seconds grace{2};
 constexpr int timed_out = 124;
+constexpr int looks_without_progress = 10; // make a hang
 
 void say(std::string const& sentence) { write_all(2, "mptrun: " + sentence + '\n'); }
 
@@ -47,12 +52,26 @@ mpt::mem::arena_plan new_segments(int ranks) {
     plan.data_fd = move_high(plan.data_fd);
     return plan;
 }
+
+/// The control segment's variables are those of the ranks, so -x counts.
+std::chrono::seconds hang_report(options const& o) {
+    for (auto const& [name, value] : o.variables)
+        if (name == "MPT_HANG_REPORT") ::setenv(name.c_str(), value.c_str(), 1);
+    std::vector<std::string> warnings; // the ranks' to tell
+    return std::chrono::seconds{mpt::config::values::read(environ, warnings).get<"MPT_HANG_REPORT">()};
+}
+
+std::string host_name() {
+    std::array<char, 256> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this host";
+}
 } // namespace
 
 supervisor::supervisor(options const& o)
     : options_{o}, plan_{new_segments(o.ranks)}, arena_{mpt::mem::arena::open(plan_)},
       header_{reinterpret_cast<mpt::boot::control_header*>(arena_->control().data())}, signals_{io_}, limit_{io_}, grace_{io_},
-      deserters_{io_}, drain_{io_}, ranks_(static_cast<std::size_t>(o.ranks)) {
+      deserters_{io_}, drain_{io_}, progress_{io_}, ranks_(static_cast<std::size_t>(o.ranks)),
+      tick_{std::chrono::milliseconds{hang_report(o)} / looks_without_progress} {
     header_->launcher_pid = ::getpid();
 }
 
@@ -60,9 +79,9 @@ supervisor::~supervisor() {
     if (alive_ > 0) send(SIGKILL); // start_all() gave up in the middle
 }
 
-mpt::boot::control_record& supervisor::record(int rank) {
-    return *reinterpret_cast<mpt::boot::control_record*>(arena_->control().data() + mpt::boot::control_records_at +
-                                                         static_cast<std::size_t>(rank) * sizeof(mpt::boot::control_record));
+std::span<mpt::boot::control_record> supervisor::records() const {
+    auto* const first = arena_->control().data() + mpt::boot::control_records_at;
+    return {reinterpret_cast<mpt::boot::control_record*>(first), ranks_.size()};
 }
 
 int supervisor::run() {
@@ -78,6 +97,7 @@ int supervisor::run() {
                      fmt::format("the time limit of {:g} s is over", static_cast<double>(options_.timeout.count()) / 1000));
         });
     }
+    if (tick_.count() > 0) watch_progress();
     io_.run();
     for (auto& o : outputs_) o.flush();
     return code_;
@@ -91,7 +111,7 @@ void supervisor::catch_signals() {
     for (int const s : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGPIPE})
         if (is_ignored(s)) ignored_.push_back(s);
     for (int const s : {SIGPIPE, SIGTTIN, SIGTTOU}) ::signal(s, SIG_IGN);
-    for (int const s : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT})
+    for (int const s : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT})
         if (std::ranges::find(ignored_, s) == ignored_.end()) signals_.add(s);
 }
 
@@ -103,6 +123,7 @@ void supervisor::start_all() {
         m.pid = start.start(r, where);
         m.alive = true;
         ++alive_;
+        sentinel_.watch(m.pid);
         for (int const fd : {where.in, where.out, where.err})
             if (fd >= 0) ::close(fd);
     }
@@ -138,6 +159,7 @@ void supervisor::listen() {
 void supervisor::signalled(int signal) {
     switch (signal) {
     case SIGCHLD: return reap();
+    case SIGQUIT: return say_all("who waits for whom:", look().waits());
     case SIGTSTP:
         send(SIGTSTP);
         ::kill(::getpid(), SIGSTOP);
@@ -153,23 +175,40 @@ void supervisor::signalled(int signal) {
 
 void supervisor::reap() {
     int status = 0;
-    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+        if (sentinel_.replaced(pid)) continue;
         for (std::size_t r = 0; r < ranks_.size(); ++r) // orphans of ranks are only reaped
             if (ranks_[r].pid == pid && ranks_[r].alive) ended(static_cast<int>(r), status);
+    }
 }
 
 void supervisor::ended(int rank, int wait_status) {
     auto& m = ranks_[static_cast<std::size_t>(rank)];
     m.alive = false;
     --alive_;
+    if (::kill(-m.pid, 0) != 0) sentinel_.forget(m.pid);
     record(rank).exit_state = wait_status;
     if (WIFSIGNALED(wait_status)) {
         auto const signal = WTERMSIG(wait_status);
+        std::string_view const words = record(rank).exception.data();
         fail(rank, 128 + signal,
-             fmt::format("rank {} (process {}) was killed by signal {} ({})", rank, m.pid, signal, ::strsignal(signal)));
+             fmt::format("{} was killed by signal {} ({}){}{}{}", name_of(rank), signal, ::strsignal(signal),
+                         before_joining(rank), words.empty() ? "" : ", by an exception that nobody caught: ", words));
     } else if (auto const code = WEXITSTATUS(wait_status); code != 0) {
-        fail(rank, code, fmt::format("rank {} (process {}) ended with exit code {}", rank, m.pid, code));
+        fail(rank, code, fmt::format("{} ended with exit code {}{}", name_of(rank), code, before_joining(rank)));
     } else judge_quiet_end(rank);
+}
+
+std::string supervisor::name_of(int rank) const {
+    return fmt::format("rank {} on {} (process {})", rank, host_name(), ranks_[static_cast<std::size_t>(rank)].pid);
+}
+
+/// Said only where others have joined: the program may not know of mpt.
+std::string supervisor::before_joining(int rank) const {
+    auto const joined = [](auto const& r) {
+        return r.state.load(std::memory_order_acquire) != rank_state::absent; // sync(boot.record): acquire
+    };
+    return !joined(record(rank)) && std::ranges::any_of(records(), joined) ? " before MPI_Init" : "";
 }
 
 /// Exit code 0 is a failure all the same when the others wait for the rank.
@@ -180,9 +219,7 @@ void supervisor::judge_quiet_end(int rank) {
         left_early_ = true;
         return look_for_deserters();
     }
-    fail(rank, 1,
-         fmt::format("rank {} (process {}) ended without finalizing (exit code 0)", rank,
-                     ranks_[static_cast<std::size_t>(rank)].pid));
+    fail(rank, 1, name_of(rank) + " ended without finalizing (exit code 0)");
 }
 
 /// A program without mpt may run under mptrun. But when a rank ended that never joined, and another has joined, the other waits
@@ -197,9 +234,7 @@ void supervisor::look_for_deserters() {
         joined = joined || !absent;
     }
     if (gone >= 0 && joined)
-        return fail(gone, 1,
-                    fmt::format("rank {} (process {}) ended without joining the job that others wait in (exit code 0)", gone,
-                                ranks_[static_cast<std::size_t>(gone)].pid));
+        return fail(gone, 1, name_of(gone) + " ended without joining the job that others wait in (exit code 0)");
     deserters_.expires_after(std::chrono::milliseconds{200});
     deserters_.async_wait([this](boost::system::error_code stopped) {
         if (!stopped) look_for_deserters();
@@ -207,22 +242,46 @@ void supervisor::look_for_deserters() {
 }
 
 std::string supervisor::others() const {
-    return alive_ == 0 ? "." : alive_ == 1 ? "; ending the other rank." : fmt::format("; ending the other {} ranks.", alive_);
+    if (alive_ == 0) return ".";
+    auto const* const other = alive_ == static_cast<int>(ranks_.size()) ? "" : "other ";
+    return alive_ == 1 ? fmt::format("; ending the {}rank.", other) : fmt::format("; ending the {}{} ranks.", other, alive_);
 }
 
 void supervisor::fail(int rank, int code, std::string const& why) {
     if (failed_) return;
     failed_ = true;
-    code_ = code;
-    auto const told = header_->aborted.load(std::memory_order_acquire) != 0; // sync(boot.abort): acquire
-    if (!ending_ && !told) say(rank >= 0 ? why + others() : fmt::format("{}; ending {} ranks.", why, alive_));
-    std::uint32_t none = 0;
+    std::uint32_t culprit = 0, none = 0;
     if (rank >= 0)
-        header_->abort_rank.store(static_cast<std::uint32_t>(rank), std::memory_order_relaxed); // order: `aborted` releases it
+        header_->abort_rank.compare_exchange_strong(culprit, 1u + static_cast<unsigned>(rank),
+                                                    std::memory_order_relaxed); // order: `aborted` releases it
+    bool const told = culprit != 0;                                             // by a rank, which ended the job
+    if (!ending_)
+        say_all(told ? "" : why + others(),
+                rank >= 0 ? look().others_of(told ? static_cast<int>(culprit - 1) : rank) : look().waits());
     header_->aborted.compare_exchange_strong(none, 1u + static_cast<unsigned>(code),
                                              std::memory_order_acq_rel); // sync(boot.abort): acq_rel
+    code_ = none == 0 ? code : static_cast<int>(none - 1);
     ::syscall(SYS_futex, &header_->arrived, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0);
     end_others(SIGTERM);
+}
+
+void supervisor::say_all(std::string const& first, std::vector<std::string> const& more) const {
+    if (!first.empty()) say(first);
+    for (auto const& line : more) say("  " + line + '.');
+}
+
+/// Ten looks that see the same make a hang. The job goes on, and may hang again.
+void supervisor::watch_progress() {
+    auto const now = look().fingerprint();
+    unchanged_ = now != 0 && now == std::exchange(seen_, now) ? unchanged_ + 1 : 0;
+    if (unchanged_ == looks_without_progress)
+        say_all(fmt::format("no wait has begun or ended for {:g} s; the job goes on:",
+                            std::chrono::duration<double>{tick_ * looks_without_progress}.count()),
+                look().waits());
+    progress_.expires_after(tick_);
+    progress_.async_wait([this](boost::system::error_code stopped) {
+        if (!stopped && alive_ > 0) watch_progress();
+    });
 }
 
 void supervisor::end_others(int signal) {
@@ -242,7 +301,7 @@ void supervisor::send(int signal) {
 
 /// All ranks have ended; what is still in their pipes is not lost.
 void supervisor::finish() {
-    for (auto* const timer : {&limit_, &grace_, &deserters_}) timer->cancel();
+    for (auto* const timer : {&limit_, &grace_, &deserters_, &progress_}) timer->cancel();
     input_.reset();
     if (failed_ || ending_) // members of the ranks' groups that outlived them
         for (auto const& m : ranks_) ::kill(-m.pid, SIGKILL);

@@ -6,9 +6,11 @@
 //              |                                       SIGTERM; 2 s later SIGKILL ---> its code, 128 + signal, 124
 //              +--> INT TERM HUP came ---------------> passed on; 2 s later SIGKILL; a second INT kills at once
 //              +--> USR1 USR2 TSTP CONT came --------> passed on
+//              +--> QUIT came, or nothing has moved for MPT_HANG_REPORT seconds --> says who waits for whom, and goes on
 //
 //   Nothing here is busy: SIGCHLD says that a rank ended. Nothing is left behind: segments have no names, ranks die with
-//   mptrun (PDEATHSIG), and what a failed job leaves in the ranks' process groups is killed.
+//   mptrun (PDEATHSIG), what a failed job leaves in the ranks' process groups is killed, and where mptrun itself is killed
+//   the sentinel does that.
 #pragma once
 #include <deque>
 #include <memory>
@@ -24,6 +26,8 @@
 #include "lines.hpp"
 #include "options.hpp"
 #include "ranks.hpp"
+#include "report.hpp"
+#include "sentinel.hpp"
 
 namespace mptrun {
 
@@ -35,11 +39,6 @@ public:
     int run();
 
 private:
-    struct member {
-        pid_t pid = -1;
-        bool alive = false;
-    };
-
     void catch_signals();
     void start_all();
     streams streams_of(int rank);
@@ -54,16 +53,23 @@ private:
     void send(int signal);
     void finish();
     void stop_when_drained();
+    void watch_progress();
+    void say_all(std::string const& first, std::vector<std::string> const& more) const;
     std::string others() const;
-    mpt::boot::control_record& record(int rank);
+    std::string name_of(int rank) const;
+    std::string before_joining(int rank) const;
+    std::span<mpt::boot::control_record> records() const;
+    report look() const { return {records(), ranks_}; }
+    mpt::boot::control_record& record(int rank) const { return records()[static_cast<std::size_t>(rank)]; }
 
+    sentinel sentinel_; // before anything that it would hold too
     options const& options_;
     mpt::mem::arena_plan plan_;
     std::shared_ptr<mpt::mem::arena> arena_;
     mpt::boot::control_header* header_;
     boost::asio::io_context io_{1};
     boost::asio::signal_set signals_;
-    boost::asio::steady_timer limit_, grace_, deserters_, drain_;
+    boost::asio::steady_timer limit_, grace_, deserters_, drain_, progress_;
     std::vector<int> ignored_; // signals that whoever started us wants ignored
     std::vector<member> ranks_;
     std::deque<tagged> outputs_;
@@ -73,7 +79,10 @@ private:
     bool failed_ = false; // the first failure has been said
     bool ending_ = false; // the ranks have been told to end
     int interrupts_ = 0;
-    bool left_early_ = false; // a rank that never joined has ended
+    std::chrono::milliseconds tick_; // how often it is looked for progress; 0: never
+    std::uint64_t seen_ = 0;         // report::fingerprint() of the last look
+    int unchanged_ = 0;              // looks that saw the same
+    bool left_early_ = false;        // a rank that never joined has ended
 };
 
 } // namespace mptrun

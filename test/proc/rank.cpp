@@ -5,6 +5,7 @@
 //   twice               joins, then runs itself as a child, which must be a job of one
 //   fork                joins, then forks a child that goes on inside mpt and must be refused; the rank itself goes on
 //   layout              each rank claims another stack
+//   code N              joins, and ends with this exit code
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -104,6 +105,12 @@ int hello() {
     return 0;
 }
 
+int hello_and(int code) {
+    boot::job job{boot::detect(), 1, "test"};
+    job.meet();
+    return code;
+}
+
 int twice(char const* self) {
     boot::job job{boot::detect(), 1, "test"};
     job.meet();
@@ -149,6 +156,7 @@ int run(int argc, char** argv) {
     if (mode == "twice") return twice(argv[0]);
     if (mode == "fork") return forks();
     if (mode == "layout") return layout();
+    if (mode == "code" && argc > 2) return hello_and(std::atoi(argv[2]));
     std::fprintf(stderr, "rank: no such mode\n");
     return 2;
 }

@@ -3,6 +3,7 @@
 //   megabyte ROUNDS            1 MB to the right neighbour, then from everybody to rank 0
 //   mixed ROUNDS SEED          messages of 0 to 4 MB, about every limit of the protocols, sent and received in every way
 //   refuse-half ROUNDS SEED WHO  the same; in the middle of it the kernel begins to refuse CMA to rank WHO, or to all
+//   hang                       rank 0 waits for a message, the others in a barrier
 //   greedy MOST                takes up to MOST MB until it is told that there is no more, then goes on
 // Exit codes: 6, a sentence of mpt's; 7, something was not as it must be.
 #include <algorithm>
@@ -254,6 +255,8 @@ template <class Stack> int run(std::string_view mode, std::vector<std::string> c
         mixed(world, number(0), number(1), [&] {
             if (arguments.at(2) == "all" || arguments.at(2) == std::to_string(env.rank().value)) refuse();
         });
+    else if (mode == "hang" && world.rank() == 0) static_cast<void>(world.template recv<long>(1, 7));
+    else if (mode == "hang") world.barrier();
     else if (mode == "greedy") greedy(env, number(0) * megabyte_size);
     else throw std::runtime_error{"no such mode"};
     if (world.rank() == 0) std::printf("%d ranks: %s over %s\n", world.size(), mode.data(), Stack::describe().c_str());
@@ -262,7 +265,7 @@ template <class Stack> int run(std::string_view mode, std::vector<std::string> c
 } // namespace
 
 int main(int argc, char** argv) {
-    if (argc < 4) return std::fprintf(stderr, "usage: rank_facade smp|stream MODE arguments...\n"), 2;
+    if (argc < 3) return std::fprintf(stderr, "usage: rank_facade smp|stream MODE arguments...\n"), 2;
     std::vector<std::string> const arguments(argv + 3, argv + argc);
     try {
         return argv[1] == std::string_view{"stream"} ? run<stream_stack>(argv[2], arguments)

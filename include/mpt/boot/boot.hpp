@@ -93,6 +93,9 @@ public:
     /// A peer's address, after meet(); empty when it published none for that slot and lane.
     std::span<std::byte const> address(rank peer, unsigned slot, unsigned lane) noexcept;
 
+    /// What reports call a context.
+    void name(context_id context, std::string_view text) noexcept;
+
     /// Waits until every rank of the job is here. Compares layouts and configurations the first time. Throws mpt::error.
     void meet();
     /// The two halves of meet(), for a rank that has to go on serving its peers while it waits (leaving, design section 4):

@@ -67,6 +67,15 @@ struct control_record {
     std::array<char, 1024> job_values;      // "NAME=value\n..." of the job-wide rows, for the message when they differ
     std::array<address, 48> addresses;      // 16 lanes of three transports
     alignas(line_pair) wait_record waiting; // what the rank waits for, for the hang report
+    std::array<wait_record, 8> kept;        // when it went to sleep: the first messages that it has not asked for
+
+    /// A communicator that has a name.
+    struct name {
+        native::atomic<std::uint64_t> context; // 0: free
+        std::array<char, 40> text;
+    };
+    std::array<name, 4> names;
+    std::array<char, 208> exception; // that nobody caught, and by which the process dies: its type and what()
 };
 static_assert(sizeof(control_record) == 8192);
 

@@ -170,6 +170,8 @@ consteval auto rows() {
         size  ("MPT_SLICE", 0_B, 0_B, 65536_GiB, local,
             "most that a rank uses of its slice of shared memory; 0: by what fits", "what fits"),
 
+        count ("MPT_HANG_REPORT", 0, 0, 1'000'000, local,
+            "seconds without progress after which mptrun says who waits for whom; 0: never", quiet),
         toggle("MPT_ENV_DISPLAY", off, local,
             "rank 0 prints every variable, its value and where it came from, at start", quiet, {"MPICH_ENV_DISPLAY"}),
         toggle("MPT_VERSION_DISPLAY", off, local,

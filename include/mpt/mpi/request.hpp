@@ -87,8 +87,8 @@ public:
 private:
     waiting about() const noexcept {
         auto const send = r_ && r_->kind == protocol::role::send;
-        return {send ? wait_for::send : wait_for::receive, wire_->context(), r_ ? r_->wanted.source : rank{any_source},
-                r_ ? r_->wanted.label : tag{any_tag}, room_};
+        return {send ? wait_for::pending_send : wait_for::pending_receive, wire_->context(),
+                r_ ? r_->wanted.source : rank{any_source}, r_ ? r_->wanted.label : tag{any_tag}, room_};
     }
     void settle() noexcept {
         if (!r_) return;
@@ -168,7 +168,7 @@ template <request_range R> std::optional<std::size_t> wait_any(R&& requests) {
     if (first == std::ranges::end(requests)) return std::nullopt;
     std::optional<std::size_t> ready;
     auto& home = first->wire()->on(); // whose wait serves the other lanes, and looks at them while it sleeps
-    home.wait({wait_for::receive}, [&](auto&) {
+    home.wait({wait_for::any}, [&](auto&) {
         std::size_t i = 0;
         for (auto& r : requests) {
             // Completions on another lane lie under its lock, for which we must not wait while we hold that of ours.

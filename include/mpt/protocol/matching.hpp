@@ -158,9 +158,10 @@ public:
             },
             see);
     }
-    /// Calls f(hook const&) for every arrival, in arrival order.
-    template <class F, class See = in_place> void each_arrival(F&& f, See const& see = {}) const {
-        auto left = arrivals();
+    /// Calls f(hook const&) for every arrival, in arrival order, or for the first ones.
+    template <class F, class See = in_place>
+    void each_arrival(F&& f, See const& see = {}, std::size_t most = ~std::size_t{0}) const {
+        auto left = most < arrivals() ? most : arrivals();
         walk(order_, left, see, [&](list_node const& n) { f(*by_order(&n)); });
     }
 

@@ -79,8 +79,10 @@ public:
                 w.reset();
                 continue;
             }
-            if (turns % 1024 == 0) [[unlikely]]
+            if (turns % 1024 == 0) [[unlikely]] {
                 follow();
+                said.tell(about); // of those that only spin, too
+            }
             auto const step = w.next();
             if (step == wait_step::spin) continue;
             said.tell(about);
@@ -194,12 +196,26 @@ private:
                 w.reset();
                 return yes;
             }
+            show_kept();
         }
         if (!bell) return world_.sleep_for(a_break), false;
         engine_.sleep(world_, armed, longest_nap(w.nap()));
         guard g{lock_};
         engine_.disarm();
         return false;
+    }
+    /// The first messages here that nobody has asked for, in the rank's record: a report of a rank that hangs compares them with
+    /// what it waits for. With several lanes, those of the lane that slept last.
+    void show_kept() noexcept {
+        auto& kept = job_.record(job_.me()).kept;
+        std::size_t n = 0;
+        engine_.tables().each_arrival(
+            [&](protocol::arrival_hook const& hook) noexcept {
+                auto const& a = static_cast<protocol::arrival const&>(hook);
+                kept[n++].write(wait_for::message, a.context, a.from, a.label, a.size, 0);
+            },
+            protocol::in_place{}, kept.size());
+        while (n < kept.size()) kept[n++].clear();
     }
     /// Peers ring the bell of the lane they send on: with several lanes, look at the others now and then. And where a lane has no
     /// bell (streams only), another thread that completes what this one waits for cannot wake it.

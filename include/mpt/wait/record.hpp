@@ -22,7 +22,20 @@
 
 namespace mpt::inline v0 {
 
-enum class wait_for : std::uint32_t { nothing, send, receive, probe, barrier, allreduce, collective, finalize, memory };
+/// What a record is about. A wait of a collective's is a send or a receive in the collective side of its context, and its tag
+/// says which collective. `message` is no wait: see boot::control_record::kept.
+enum class wait_for : std::uint32_t {
+    nothing,
+    send,
+    receive,
+    probe,
+    pending_send, // the same, of a request that was started before
+    pending_receive,
+    any, // of several requests
+    start,
+    finalize,
+    message,
+};
 
 template <class Atomics> struct basic_wait_record {
     template <class T> using atomic = typename Atomics::template atomic<T>;

@@ -1,0 +1,151 @@
+// Ranks that wait for ever, or die while others wait: proc/death_test, proc/hang_test and proc/hostile_test start it.
+//   work                    everybody talks to everybody: exit code 0
+//   die WHO HOW WHERE       rank WHO ends as HOW says, a moment after the others have gone where WHERE says
+//   hang WHICH              a mistake that makes ranks wait for ever
+// Linked with libmpi_abi as any other program.
+#include <mpi.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <unistd.h>
+
+namespace {
+using namespace std::chrono_literals;
+
+int rank_of(MPI_Comm c = MPI_COMM_WORLD) {
+    int rank = -1;
+    MPI_Comm_rank(c, &rank);
+    return rank;
+}
+int size_of() {
+    int size = -1;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return size;
+}
+void receive(int from, int tag, MPI_Comm c = MPI_COMM_WORLD) {
+    int word = 0;
+    MPI_Recv(&word, 1, MPI_INT, from, tag, c, MPI_STATUS_IGNORE);
+}
+void send(int to, int tag, MPI_Comm c = MPI_COMM_WORLD) {
+    int const word = 1;
+    MPI_Send(&word, 1, MPI_INT, to, tag, c);
+}
+[[noreturn]] void compute() {
+    for (;;) std::this_thread::yield();
+}
+
+// --- work ------------------------------------------------------------------------------------------------------------------
+int work() {
+    int const me = rank_of(), n = size_of();
+    std::vector<int> out(1 << 18, me), in(out.size());
+    for (int shift = 1; shift < n; ++shift) {
+        int const left = (me + n - shift) % n;
+        MPI_Sendrecv(out.data(), 1 << 18, MPI_INT, (me + shift) % n, shift, in.data(), 1 << 18, MPI_INT, left, shift,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (in.front() != left || in.back() != left) return 7;
+    }
+    int sum = -1;
+    MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return sum == n * (n - 1) / 2 ? 0 : 8;
+}
+
+// --- die -------------------------------------------------------------------------------------------------------------------
+std::map<std::string, void (*)()> const deaths{
+    {"exit0", [] { ::_exit(0); }},
+    {"exit3", [] { ::_exit(3); }},
+    {"segv", [] { std::raise(SIGSEGV); }},
+    {"kill", [] { std::raise(SIGKILL); }},
+    {"throw", [] { throw std::runtime_error{"rank throws"}; }},
+    {"abort", [] { std::abort(); }},
+    {"mpi_abort", [] { MPI_Abort(MPI_COMM_WORLD, 9); }},
+    {"early", [] { ::_exit(3); }},
+    {"mistake", [] { send(size_of(), 7); }},
+    {"never", [] { compute(); }},
+};
+
+void wait_for_it(int culprit, std::string const& where) {
+    if (where == "recv") receive(culprit, 7);
+    if (where == "mistake") deaths.at(where)();
+    if (where == "barrier") MPI_Barrier(MPI_COMM_WORLD);
+    if (where == "deaf") std::signal(SIGTERM, SIG_IGN), std::signal(SIGINT, SIG_IGN);
+    compute();
+}
+
+void die(int who, std::string const& how, std::string const& where) {
+    if (how == "early" && std::getenv("MPT_BOOT") &&
+        std::string{std::getenv("MPT_BOOT")}.starts_with("1:" + std::to_string(who))) {
+        std::this_thread::sleep_for(100ms);
+        deaths.at(how)();
+    }
+    MPI_Init(nullptr, nullptr);
+    if (rank_of() != who) wait_for_it(who, where);
+    std::this_thread::sleep_for(100ms);
+    deaths.at(how)();
+}
+
+// --- hang ------------------------------------------------------------------------------------------------------------------
+/// Ranks 0 and 1, a mistake in what 0 sends; both then wait for ever.
+template <class F> void two(F what_0_sends) {
+    if (rank_of() == 0) what_0_sends(), receive(1, 9);
+    else receive(0, 7);
+}
+
+std::map<std::string, void (*)()> const hangs{
+    {"cycle", [] { receive((rank_of() + 1) % size_of(), 7); }},
+    {"missing", [] { rank_of() == size_of() - 1 ? compute() : static_cast<void>(MPI_Barrier(MPI_COMM_WORLD)); }},
+    {"tag", [] { two([] { send(1, 8); }); }},
+    {"communicator",
+     [] {
+         MPI_Comm other = MPI_COMM_NULL;
+         MPI_Comm_dup(MPI_COMM_WORLD, &other);
+         MPI_Comm_set_name(other, "the solver's");
+         two([&] { send(1, 7, other); });
+     }},
+    {"collective",
+     [] {
+         int word = 0;
+         if (rank_of() == 0) MPI_Bcast(&word, 1, MPI_INT, 0, MPI_COMM_WORLD), receive(1, 9);
+         else receive(0, 7);
+     }},
+    {"wait",
+     [] {
+         int word = 0;
+         MPI_Request r = MPI_REQUEST_NULL;
+         MPI_Irecv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &r);
+         MPI_Wait(&r, MPI_STATUS_IGNORE);
+     }},
+    {"probe", [] { MPI_Probe((rank_of() + 1) % size_of(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }},
+    {"send",
+     [] {
+         std::vector<char> much(1 << 20);
+         MPI_Send(much.data(), 1 << 20, MPI_CHAR, (rank_of() + 1) % size_of(), 5, MPI_COMM_WORLD);
+         compute();
+     }},
+    {"late", // not a hang: everybody waits for rank 0 for longer than one step of work should take
+     [] {
+         if (rank_of() == 0) std::this_thread::sleep_for(1500ms);
+         MPI_Barrier(MPI_COMM_WORLD);
+         MPI_Finalize();
+         std::exit(0);
+     }},
+};
+} // namespace
+
+int main(int argc, char** argv) {
+    std::string const mode = argc > 1 ? argv[1] : "";
+    if (mode == "die" && argc > 4) return die(std::atoi(argv[2]), argv[3], argv[4]), 1;
+    MPI_Init(&argc, &argv);
+    if (mode == "work") return work();
+    if (mode == "hang" && argc > 2) hangs.at(argv[2])();
+    std::fprintf(stderr, "waits: no such mode, or one that ended\n");
+    return 2;
+}

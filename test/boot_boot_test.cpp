@@ -116,7 +116,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(foreign::ParamType{{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}},
                     foreign::ParamType{{"PMIX_RANK", "0"}},
                     foreign::ParamType{{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_STEP_ID", "0"}},
-                    foreign::ParamType{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}, foreign::ParamType{{"PALS_RANKID", "0"}}));
+                    foreign::ParamType{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}},
+                    foreign::ParamType{{"PMI_PORT", "vm:35145"}, {"PMI_ID", "0"}}, foreign::ParamType{{"PALS_RANKID", "0"}}));
 
 struct not_foreign : testing::TestWithParam<std::vector<std::pair<char const*, char const*>>> {};
 

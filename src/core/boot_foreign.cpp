@@ -25,6 +25,7 @@ constexpr foreign_step steps[] = {
     {"a PALS launcher (aprun, mpiexec)", "PALS_RANKID", {"PALS_SIZE", "PMI_SIZE"}, true},
     {"a PMIx launcher (prterun, srun --mpi=pmix)", "PMIX_RANK", {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}, true},
     {"a PMI launcher without PMI_FD", "PMI_RANK", {"PMI_SIZE", nullptr}},
+    {"a PMI launcher with PMI_PORT (mpiexec -pmi-port)", "PMI_ID", {"PMI_SIZE", nullptr}, true},
 };
 
 long value_of(char const* name) noexcept {

@@ -63,14 +63,17 @@ struct packet {
     packet(packet const&) = delete;
 };
 
-/// "a#b#c": hexadecimal numbers, then maybe a text. False where a number is none.
+/// "a#b#c": takes hexadecimal numbers from the front of a text. False where one is none.
 template <class... Numbers> bool take_numbers(std::string_view& text, Numbers&... to) noexcept {
+    bool first = true;
     auto const one = [&](std::uint64_t& n) {
-        auto const* const end = text.data() + text.size();
-        auto const [at, failed] = std::from_chars(text.data(), end, n, 16);
-        if (failed != std::errc{} || (at != end && *at != '#')) return false;
-        text.remove_prefix(static_cast<std::size_t>(at - text.data()) + (at != end));
-        return true;
+        if (!std::exchange(first, false)) {
+            if (!text.starts_with('#')) return false;
+            text.remove_prefix(1);
+        }
+        auto const [at, failed] = std::from_chars(text.data(), text.data() + text.size(), n, 16);
+        text.remove_prefix(static_cast<std::size_t>(at - text.data()));
+        return failed == std::errc{};
     };
     return (one(to) && ...);
 }
@@ -282,8 +285,8 @@ node_name own_node() {
 std::string print_node(node_name const& n) { return fmt::format("{:x}#{}", n.number, n.host); }
 std::optional<node_name> parse_node(std::string_view text) {
     node_name n;
-    if (!take_numbers(text, n.number)) return std::nullopt;
-    n.host = text;
+    if (!take_numbers(text, n.number) || !text.starts_with('#')) return std::nullopt;
+    n.host = text.substr(1);
     return n;
 }
 

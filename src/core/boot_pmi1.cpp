@@ -140,7 +140,7 @@ std::string pmi1_line::ask(std::string_view what, std::string_view answer, milli
     if (!send(std::string{what} + '\n')) throw no_answer(what, std::strerror(errno));
     auto line = next_line(what, patience);
     auto const said = pmi1_message::parse(line);
-    if (!said || said->command() != answer || said->number("rc").value_or(0) != 0)
+    if (!said || said->command() != answer || said->value("rc").value_or("0") != "0")
         throw no_answer(what, fmt::format("it said \"{}\"", line));
     return line;
 }

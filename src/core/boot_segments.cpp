@@ -96,8 +96,8 @@ std::uint64_t choose_stride(std::uint64_t ranks) {
     while (stride > large_page && !can_reserve(stride * ranks)) stride = stride / 2 / large_page * large_page;
     if (stride < (1 << 20))
         throw error{errc::no_memory,
-                    fmt::format("mpt: {} ranks need at least 1 MB of address space each, but {} leaves {} in all.", ranks,
-                                most == budget.bytes ? budget.who : "ulimit -f", human(most))};
+                    fmt::format("mpt: a job of {} needs at least 1 MB of address space for each rank, but {} leaves {} in all.",
+                                ranks, most == budget.bytes ? budget.who : "ulimit -f", human(most))};
     return stride;
 }
 

@@ -16,12 +16,17 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <mpt/boot/control.hpp>
 #include <mpt/core/types.hpp>
 #include <mpt/mem/arena.hpp>
+
+namespace mpt::inline v0::config {
+class values;
+}
 
 namespace mpt::inline v0::boot {
 
@@ -147,5 +152,14 @@ private:
     struct impl;
     std::unique_ptr<impl> impl_;
 };
+
+/// How a rank is reached: the transport by name (or why none), and whether it can read the peer's memory.
+struct path {
+    std::string transport;
+    bool reads = false;
+};
+/// What rank 0 tells at start when MPT_INFO asks: who runs where, how it reaches each rank and why, the variables that are set.
+/// After meet(). ways: from rank 0 to each rank.
+std::string start_up_table(job& j, config::values const& v, std::span<path const> ways);
 
 } // namespace mpt::inline v0::boot

@@ -123,14 +123,33 @@ TEST_P(foreign, launchers_step_is_refused_with_a_sentence) {
     for (auto const& [name, value] : GetParam()) ::setenv(name, value, 1);
     auto const said = thrown([] { boot::refuse_foreign_launcher(); });
     for (auto const& [name, value] : GetParam()) ::unsetenv(name);
-    EXPECT_TRUE(has(said, "Start it with mptrun")) << said;
+    EXPECT_TRUE(has(said, ": start it with mptrun")) << said;
 }
-INSTANTIATE_TEST_SUITE_P(of, foreign,
-                         testing::Values(foreign::ParamType{{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}},
-                                         foreign::ParamType{{"PMIX_RANK", "0"}},
-                                         foreign::ParamType{{"PMI_SIZE", "2"}, {"PMI_RANK", "0"}},
-                                         foreign::ParamType{{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}},
-                                         foreign::ParamType{{"PALS_RANKID", "0"}}));
+INSTANTIATE_TEST_SUITE_P(
+    of, foreign,
+    testing::Values(foreign::ParamType{{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}},
+                    foreign::ParamType{{"PMIX_RANK", "0"}},
+                    foreign::ParamType{{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "4"}, {"SLURM_STEP_ID", "0"}},
+                    foreign::ParamType{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}},
+                    foreign::ParamType{{"PMI_PORT", "vm:35145"}, {"PMI_ID", "0"}}, foreign::ParamType{{"PALS_RANKID", "0"}}));
+
+struct not_foreign : testing::TestWithParam<std::vector<std::pair<char const*, char const*>>> {};
+
+TEST_P(not_foreign, shells_of_an_allocation_and_steps_of_one_rank_are_no_launchers_step) {
+    for (auto const& [name, value] : GetParam()) ::setenv(name, value, 1);
+    EXPECT_NO_THROW(boot::refuse_foreign_launcher());
+    for (auto const& [name, value] : GetParam()) ::unsetenv(name);
+}
+INSTANTIATE_TEST_SUITE_P(
+    of, not_foreign,
+    testing::Values(foreign::ParamType{{"SLURM_JOB_ID", "77"}, {"SLURM_NTASKS", "4"}},
+                    foreign::ParamType{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}},
+                    foreign::ParamType{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_STEP_ID", "4294967291"}},
+                    foreign::ParamType{
+                        {"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_STEP_ID", "2"}},
+                    foreign::ParamType{{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}, {"PMIX_RANK", "0"}},
+                    foreign::ParamType{{"OMPI_COMM_WORLD_SIZE", "4"}},
+                    foreign::ParamType{{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}));
 
 TEST(detect, a_program_started_by_hand_is_a_job_of_one_and_stays_the_same_rank) {
     auto const m = boot::detect();

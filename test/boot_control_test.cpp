@@ -25,6 +25,7 @@ TEST(control, layout_is_the_one_of_version_1) {
     EXPECT_EQ(offsetof(control_header, launcher_pid), 56u);
     EXPECT_EQ(offsetof(control_header, arrived), 128u);
     EXPECT_EQ(offsetof(control_header, aborted), 256u);
+    EXPECT_EQ(offsetof(control_header, told), 272u);
     EXPECT_EQ(sizeof(control_record), 8192u);
     EXPECT_EQ(offsetof(control_record, state), 0u);
     EXPECT_EQ(offsetof(control_record, layout), 24u);

@@ -39,10 +39,11 @@ TEST(version, a_foreign_library_is_refused_with_both_versions_and_the_way_out) {
     }
 }
 
-TEST(version, the_build_names_compiler_kind_and_machine) {
+TEST(version, the_build_names_compiler_kind_machine_and_commit) {
     std::string_view const build = mpt::core_build();
     EXPECT_TRUE(build.find("++") != build.npos || build.find("lang") != build.npos) << build;
     EXPECT_TRUE(build.find("release") != build.npos || build.find("debug") != build.npos) << build;
+    EXPECT_TRUE(build.find("-") != build.npos || build.find("unknown commit") != build.npos) << build; // a date has dashes
 }
 
 } // namespace

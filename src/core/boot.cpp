@@ -1,10 +1,13 @@
 // How a rank learns who it is (boot/boot.hpp).
 #include <mpt/boot/boot.hpp>
+#include <mpt/config/config.hpp>
 #include <mpt/core/error.hpp>
+#include <mpt/core/hash.hpp>
 #include <mpt/core/registry.hpp>
 
 #include "arena_system.hpp"
 #include "boot_environment.hpp"
+#include "boot_parts.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -18,6 +21,7 @@
 #include <cxxabi.h>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
@@ -47,23 +51,27 @@ descriptor adopt(handed_segment const& what, int launcher) {
                 errno};
 }
 
-void verify(descriptor const& control, handed const& h) {
-    control_header_prefix found{};
-    auto const n = ::pread(control.get(), &found, sizeof found, 0);
-    if (n != static_cast<ssize_t>(sizeof found) || found.magic != control_header::magic_value)
-        throw error{errc::launch, "mpt: what mptrun handed over is not a control segment of mpt."};
-    if (found.version != control_header::current_version)
-        throw error{
-            errc::launch,
-            fmt::format(
-                "mpt: this program was built with version {} of the control segment, mptrun with version {}: use the mptrun "
-                "that belongs to the library.",
-                control_header::current_version, found.version)};
+void verify(control_header_prefix const& found, handed const& h) {
     if (found.cookie != h.cookie || static_cast<std::int32_t>(found.ranks) != h.size || found.stride == 0)
         throw error{errc::launch,
                     "mpt: MPT_BOOT does not belong to the job whose descriptors are here; it must not be set by hand."};
 }
+} // namespace
 
+control_header_prefix read_control(int fd, std::string_view maker) {
+    control_header_prefix found{};
+    auto const n = ::pread(fd, &found, sizeof found, 0);
+    if (n != static_cast<ssize_t>(sizeof found) || found.magic != control_header::magic_value)
+        throw error{errc::launch, fmt::format("mpt: what {} handed over is not a control segment of mpt.", maker)};
+    if (found.version != control_header::current_version)
+        throw error{errc::launch,
+                    fmt::format("mpt: this program was built with version {} of the control segment, {} with version "
+                                "{}: all programs of a job, and mptrun, must belong to the same version of mpt.",
+                                control_header::current_version, maker, found.version)};
+    return found;
+}
+
+namespace {
 #ifdef __GLIBCXX__
 std::string demangled(char const* name) {
     int failed = 0;
@@ -104,57 +112,12 @@ void tell_of_exceptions() noexcept {
 #else
 void tell_of_exceptions() noexcept {}
 #endif
+} // namespace
 
-/// The end of mptrun, however it comes, is the end of its ranks; but only its own child may ask for that.
 void tie_to(int launcher) noexcept {
     if (::getppid() != launcher) return;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != launcher) ::_exit(1); // it died in between
-}
-
-/// A launcher's variables say that we are one of several ranks.
-struct foreign_step {
-    std::string_view launcher;
-    char const* size; // variable that holds the number of ranks; nullptr: being there is enough
-    char const* rank;
-};
-constexpr foreign_step foreign_steps[] = {
-    {"Open MPI's mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-    {"a PMI launcher (mpiexec of MPICH, or srun --mpi=pmi2)", "PMI_SIZE", "PMI_RANK"},
-    {"srun of Slurm", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
-    {"srun of Slurm", "SLURM_NTASKS", "SLURM_PROCID"},
-    {"a PALS launcher (aprun, mpiexec)", nullptr, "PALS_RANKID"},
-    {"a PMIx launcher (prterun, srun --mpi=pmix)", nullptr, "PMIX_RANK"},
-    {"a PMI launcher (mpiexec of MPICH)", nullptr, "PMI_FD"},
-};
-
-long value_of(char const* name) noexcept {
-    auto const* text = std::getenv(name);
-    return text ? std::strtol(text, nullptr, 10) : -1;
-}
-
-bool inside(foreign_step const& s) noexcept {
-    if (!std::getenv(s.rank)) return false;
-    if (s.size) return value_of(s.size) > 1;
-    // These say a rank but no size: one that belongs to a step of one rank is no trouble.
-    for (auto const* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
-        if (value_of(size) == 1) return false;
-    return true;
-}
-
-/// The batch script itself is step 0xfffffffb of its job: no rank of anything.
-bool in_batch_script() noexcept { return value_of("SLURM_STEP_ID") >= 0xfffffff0; }
-} // namespace
-
-void refuse_foreign_launcher() {
-    for (auto const& s : foreign_steps) {
-        if (!inside(s) || (std::string_view{s.rank} == "SLURM_PROCID" && in_batch_script())) continue;
-        throw error{
-            errc::launch,
-            fmt::format("mpt: this process was started as rank {} of {} by {}, whose job mpt cannot join. Start it with mptrun "
-                        "(inside an allocation: one mptrun, not one per rank), or unset {} to run it alone.",
-                        std::getenv(s.rank), s.size ? std::getenv(s.size) : "several", s.launcher, s.rank)};
-    }
 }
 
 bool launched::present() noexcept { return std::getenv(handed_variable) != nullptr; }
@@ -167,13 +130,10 @@ membership launched::join() {
         throw error{errc::launch,
                     fmt::format("mpt: {}=\"{}\" is not what mptrun of this version hands over; it must not be set by hand.",
                                 handed_variable, text)};
-    ::unsetenv(handed_variable); // a program that this rank starts is not this rank again
     auto control = adopt(h->control, h->launcher);
-    verify(control, *h);
+    auto const header = read_control(control.get(), "mptrun");
+    verify(header, *h);
     auto data = adopt(h->data, h->launcher);
-    control_header_prefix header{};
-    if (::pread(control.get(), &header, sizeof header, 0) != static_cast<ssize_t>(sizeof header))
-        throw error{errc::launch, "mpt: the control segment is cut short."};
     tie_to(h->launcher);
     tell_of_exceptions();
     membership m;
@@ -195,13 +155,50 @@ membership alone::join() {
     return m;
 }
 
+namespace {
+membership join_any() {
+    if (launched::present()) return launched::join();
+    if (pmi1::present()) return pmi1::join();
+    refuse_foreign_launcher();
+    return alone::join();
+}
+
+/// A program that this rank starts is not this rank again.
+void forget_launcher() noexcept {
+    ::unsetenv(handed_variable);
+    for (auto const* name : pmi1::variables) ::unsetenv(name);
+}
+
+/// Every rank reads the variables, and most often finds the same: said once, before anybody waits for anybody.
+void refuse_bad_configuration(membership const& m) {
+    std::vector<std::string> problems;
+    static_cast<void>(config::values::read(environ, problems));
+    if (problems.empty()) return;
+    auto& header = *reinterpret_cast<control_header*>(m.arena->control().data());
+    throw_once(header, m.shares_process, errc::configuration, fmt::format("mpt: {}.", fmt::join(problems, ".\nmpt: ")));
+}
+} // namespace
+
+void throw_once(control_header& job, bool shares_process, errc code, std::string const& sentence) {
+    auto const mine = hash_of(sentence) | 1;
+    std::uint64_t told = 0;
+    job.told.compare_exchange_strong(told, mine, std::memory_order_relaxed); // order: only who was first matters
+    for (int waits = 0; told == mine && !shares_process && waits < 200; ++waits) {
+        if (auto const end = job.aborted.load(std::memory_order_relaxed); end != 0) // order: only its own value is used
+            ::_exit(static_cast<int>(end - 1) & 255);
+        ::poll(nullptr, 0, 10);
+    }
+    throw error{code, sentence};
+}
+
 membership detect() {
     auto& registry = process_registry::instance();
     registry.refuse_fork("join a job");
     auto const known = registry.kept_or(kept_name, [] {
-        if (!launched::present()) refuse_foreign_launcher();
-        auto m = std::make_shared<membership>(launched::present() ? launched::join() : alone::join());
+        auto m = std::make_shared<membership>(join_any());
         m->arena = mem::arena::open(m->plan); // once per process
+        refuse_bad_configuration(*m);
+        forget_launcher();
         return m;
     });
     return *std::static_pointer_cast<membership>(known);

@@ -5,6 +5,7 @@
 #include <mpt/wait/cpus.hpp>
 
 #include "arena_system.hpp"
+#include "boot_parts.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -95,8 +96,8 @@ std::uint64_t choose_stride(std::uint64_t ranks) {
     while (stride > large_page && !can_reserve(stride * ranks)) stride = stride / 2 / large_page * large_page;
     if (stride < (1 << 20))
         throw error{errc::no_memory,
-                    fmt::format("mpt: {} ranks need at least 1 MB of address space each, but {} leaves {} in all.", ranks,
-                                most == budget.bytes ? budget.who : "ulimit -f", human(most))};
+                    fmt::format("mpt: a job of {} needs at least 1 MB of address space for each rank, but {} leaves {} in all.",
+                                ranks, most == budget.bytes ? budget.who : "ulimit -f", human(most))};
     return stride;
 }
 
@@ -105,7 +106,7 @@ void draw(void* p, std::size_t n) {
         throw error{errc::system, fmt::format("mpt: no random numbers for the job's key: {}", std::strerror(errno)), errno};
 }
 
-void write_header(descriptor const& f, mem::arena_plan const& plan) {
+void write_header(descriptor const& f, mem::arena_plan const& plan, unsigned cpus, std::int32_t launcher) {
     auto* const p = ::mmap(nullptr, control_records_at, PROT_READ | PROT_WRITE, MAP_SHARED, f.get(), 0);
     if (p == MAP_FAILED)
         throw error{errc::system, fmt::format("mpt: cannot map the control segment: {}", std::strerror(errno)), errno};
@@ -116,7 +117,8 @@ void write_header(descriptor const& f, mem::arena_plan const& plan) {
     h->stride = plan.stride;
     draw(h->cookie.data(), sizeof h->cookie);
     draw(&h->job_id, sizeof h->job_id);
-    h->scarce = plan.ranks > 1 && plan.ranks > usable_cpus();
+    h->scarce = plan.ranks > 1 && plan.ranks > cpus;
+    h->launcher_pid = launcher;
     std::vector<std::string> ignored; // a bad value is told by the ranks, who read the same environment
     auto const wish = config::values::read(environ, ignored).get<"MPT_FENCES">();
     bool const both = wish == "both" || (wish == "auto" && h->scarce != 0);
@@ -126,7 +128,9 @@ void write_header(descriptor const& f, mem::arena_plan const& plan) {
 }
 } // namespace
 
-mem::arena_plan make_segments(std::int32_t ranks) {
+mem::arena_plan make_segments(std::int32_t ranks) { return make_segments(ranks, ranks > 1 ? usable_cpus() : 1, 0); }
+
+mem::arena_plan make_segments(std::int32_t ranks, unsigned cpus, std::int32_t launcher) {
     if (ranks < 1) throw error{errc::argument, fmt::format("mpt: a job needs at least one rank, not {}.", ranks)};
     mem::arena_plan plan;
     plan.ranks = static_cast<std::uint32_t>(ranks);
@@ -136,7 +140,7 @@ mem::arena_plan make_segments(std::int32_t ranks) {
     set_size(control, plan.control_bytes, "control");
     set_size(data, plan.stride * plan.ranks, "data");
     commit_control(control, plan.control_bytes);
-    write_header(control, plan);
+    write_header(control, plan, cpus, launcher);
     plan.control_fd = control.release();
     plan.data_fd = data.release();
     return plan;

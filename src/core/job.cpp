@@ -6,6 +6,8 @@
 #include <mpt/world/native.hpp>
 
 #include "arena_system.hpp"
+#include "boot_parts.hpp"
+#include "boot_pmi1.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -64,22 +66,21 @@ std::string difference(std::string_view mine, std::string_view theirs, rank me, 
     return found;
 }
 
-void compare_configuration(control_record const& a, control_record const& b, rank x, rank y) {
-    if (a.configuration == b.configuration) return;
+/// The sentence when they differ; else empty.
+std::string compare_configuration(control_record const& a, control_record const& b, rank x, rank y) {
+    if (a.configuration == b.configuration) return {};
     auto what = difference(text(a.job_values), text(b.job_values), x, y);
     if (what.empty()) what = difference(text(b.job_values), text(a.job_values), y, x);
     if (what.empty()) what = fmt::format("the job-wide configuration of rank {} is not that of rank {}", x.value, y.value);
-    throw error{errc::configuration, "mpt: " + what + ": this must be the same on all ranks of a job."};
+    return "mpt: " + what + ": this must be the same on all ranks of a job.";
 }
 
-void compare_layout(control_record const& a, control_record const& b, rank x, rank y) {
-    if (a.layout == b.layout) return;
-    throw error{
-        errc::launch,
-        fmt::format(
-            "mpt: rank {} runs the stack \"{}\" (layout {:016x}) but rank {} runs \"{}\" (layout {:016x}): all ranks of a job "
-            "must be built with the same stack and the same version of mpt.",
-            x.value, text(a.stack_name), a.layout, y.value, text(b.stack_name), b.layout)};
+std::string compare_layout(control_record const& a, control_record const& b, rank x, rank y) {
+    if (a.layout == b.layout) return {};
+    return fmt::format(
+        "mpt: rank {} runs the stack \"{}\" (layout {:016x}) but rank {} runs \"{}\" (layout {:016x}): all ranks of "
+        "a job must be built with the same stack and the same version of mpt.",
+        x.value, text(a.stack_name), a.layout, y.value, text(b.stack_name), b.layout);
 }
 } // namespace
 
@@ -90,6 +91,7 @@ struct job::impl {
     pid_t pid = ::getpid();
     int exceptions = std::uncaught_exceptions();
     bool left = false;
+    std::shared_ptr<pmi1_line> launcher; // who must hear of our end by words; mptrun sees it
 };
 
 job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::string_view job_values)
@@ -99,6 +101,7 @@ job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::s
     auto const control = impl_->arena->control();
     impl_->header = reinterpret_cast<control_header*>(control.data());
     impl_->records = control.data() + control_records_at;
+    if (!shares_process_) impl_->launcher = kept_pmi1_line();
 
     auto& mine = record(me_);
     auto was = mine.state.load(std::memory_order_acquire); // sync(boot.record): acquire
@@ -204,8 +207,10 @@ void job::meet() {
         return; // order: only this rank writes it now
     for (rank r = 0; r < size_; r = r + 1) {
         auto const least = rank{0};
-        compare_layout(record(least), record(r), least, r);
-        compare_configuration(record(least), record(r), least, r);
+        if (auto const bad = compare_layout(record(least), record(r), least, r); !bad.empty())
+            throw_once(header(), shares_process_, errc::launch, bad);
+        if (auto const bad = compare_configuration(record(least), record(r), least, r); !bad.empty())
+            throw_once(header(), shares_process_, errc::configuration, bad);
     }
     record(me_).state.store(rank_state::running, std::memory_order_release); // sync(boot.record): release
 }
@@ -213,6 +218,7 @@ void job::meet() {
 void job::leave() noexcept {
     if (impl_->left || impl_->pid != ::getpid()) return;
     impl_->left = true;
+    if (impl_->launcher) impl_->launcher->finalize();
     record(me_).state.store(rank_state::finalized, std::memory_order_release); // sync(boot.record): release
 }
 
@@ -268,6 +274,7 @@ void job::abort(int code, std::string_view why) noexcept {
     h.aborted.compare_exchange_strong(none, 1u + static_cast<std::uint32_t>(code),
                                       std::memory_order_acq_rel); // sync(boot.abort): acq_rel
     futex_wake_all(h.arrived);
+    if (impl_->launcher) impl_->launcher->abort(code);
     ::_exit(code);
 }
 

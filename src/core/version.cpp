@@ -3,6 +3,10 @@
 
 namespace mpt::inline v0 {
 
+namespace detail {
+extern std::string_view const commit; // src/core/commit.cpp.in
+}
+
 namespace {
 
 #if defined(__clang__)
@@ -38,8 +42,8 @@ constexpr std::string_view machine = "another machine";
 version core_version() noexcept { return header_version; } // of the headers the library was compiled with
 
 std::string_view core_build() noexcept {
-    static std::string const text =
-        std::string{compiler} + ", " + std::string{kind_of_build} + std::string{checks} + ", " + std::string{machine};
+    static std::string const text = std::string{compiler} + ", " + std::string{kind_of_build} + std::string{checks} + ", " +
+                                    std::string{machine} + ", " + std::string{detail::commit};
     return text;
 }
 

@@ -1,6 +1,7 @@
 /// boot/boot - how a rank learns who it is: the contract of a boot policy, and the job that comes of it.
 ///
 ///        mptrun ----- control + data memfd, MPT_BOOT=... ---->  boot::launched --.
+///        hydra, Flux ... -- PMI_FD, PMI_RANK, PMI_SIZE ------>  boot::pmi1 ------+
 ///        nothing (a program started by hand) ---------------->  boot::alone -----+-->  membership --> boot::job
 ///        mpt::local_job(n, fn) ------------------------------>  boot::local -----'
 ///
@@ -10,16 +11,22 @@
 ///
 ///   A launcher in whose step we are but that cannot be joined is a loud failure (design section 9), never "rank 0 of 1".
 #pragma once
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <mpt/boot/control.hpp>
 #include <mpt/core/types.hpp>
 #include <mpt/mem/arena.hpp>
+
+namespace mpt::inline v0::config {
+class values;
+}
 
 namespace mpt::inline v0::boot {
 
@@ -45,16 +52,25 @@ struct launched {
     static bool present() noexcept;
     static membership join();
 };
+/// Started by a launcher that speaks PMI-1 (MPICH's and Intel's hydra, Flux, srun --mpi=pmi2): rank 0 makes the segments and
+/// hands them to the others. One node only.
+struct pmi1 {
+    static constexpr std::string_view name = "PMI-1";
+    static constexpr std::array variables{"PMI_FD", "PMI_RANK", "PMI_SIZE"};
+    static bool present() noexcept;
+    static membership join();
+};
 /// Started by hand: a job of one.
 struct alone {
     static constexpr std::string_view name = "alone";
     static bool present() noexcept;
     static membership join();
 };
-static_assert(boot_policy<launched> && boot_policy<alone>);
+static_assert(boot_policy<launched> && boot_policy<pmi1> && boot_policy<alone>);
 
 /// The first boot policy that is present; remembered, so that every environment of the process is the same rank of the same
-/// arena. Throws when we are in another launcher's step and cannot join it.
+/// arena. Throws when we are in another launcher's step and cannot join it, and when a variable has a bad value: a sentence that
+/// all ranks find is said by one of them.
 membership detect();
 /// Throws mpt::error(launch) when another launcher's variables say that this process is one of several ranks.
 void refuse_foreign_launcher();
@@ -139,5 +155,14 @@ private:
     struct impl;
     std::unique_ptr<impl> impl_;
 };
+
+/// How a rank is reached: the transport by name (or why none), and whether it can read the peer's memory.
+struct path {
+    std::string transport;
+    bool reads = false;
+};
+/// What rank 0 tells at start when MPT_INFO asks: who runs where, how it reaches each rank and why, the variables that are set.
+/// After meet(). ways: from rank 0 to each rank.
+std::string start_up_table(job& j, config::values const& v, std::span<path const> ways);
 
 } // namespace mpt::inline v0::boot

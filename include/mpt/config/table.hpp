@@ -174,6 +174,8 @@ consteval auto rows() {
             "seconds without progress after which mptrun says who waits for whom; 0: never", quiet),
         toggle("MPT_ENV_DISPLAY", off, local,
             "rank 0 prints every variable, its value and where it came from, at start", quiet, {"MPICH_ENV_DISPLAY"}),
+        toggle("MPT_INFO", off, local,
+            "rank 0 prints at start who runs where, how it reaches each rank and why, and the variables that are set", quiet),
         toggle("MPT_VERSION_DISPLAY", off, local,
             "rank 0 prints mpt's version at start", quiet, {"MPICH_VERSION_DISPLAY"}),
     };

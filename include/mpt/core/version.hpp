@@ -39,7 +39,7 @@ inline std::string to_string(version v) {
 
 /// src/core/version.cpp: what the library was built as.
 version core_version() noexcept;
-/// Compiler, kind of build and machine of the library: "g++ 12.2.0, release, x86_64".
+/// Compiler, kind of build, machine and commit of the library: "g++ 12.2.0, release, x86_64, 9b4de1d of 2026-11-22".
 std::string_view core_build() noexcept;
 
 /// Throws mpt::error(usage) when `library` cannot serve programs compiled against `header`.

@@ -52,6 +52,7 @@ public:
         for (auto& l : lanes_) l->join(lanes_);
         if (job_.me() == 0) std::fputs(config::announce(config_).c_str(), stderr); // nothing, when all is well and nobody asks
         job_.meet();
+        if (job_.me() == 0 && config_.template get<"MPT_INFO">()) tell_start_up();
     }
     ~runtime() {
         // An exception is leaving the rank: the others must not wait for it, and it cannot wait for them.
@@ -138,6 +139,19 @@ private:
         if (most == "yield") f.yields = for_ever;
         if (most == "sleep") f.scarce = true, f.yields = 0;
         return f;
+    }
+    boot::path way_to(rank to) {
+        return lanes_.front()->enter([&](auto& engine) -> boot::path {
+            auto& wires = engine.wires();
+            auto const at = wires.pick(to);
+            if (at == wires.none) return {"none: " + engine.why_not(to)};
+            return {std::string{Stack::route_type::names[at]}, Stack::route_type::facts[at].reads};
+        });
+    }
+    void tell_start_up() {
+        std::vector<boot::path> ways;
+        for (rank to = 0; to < size(); to = to + 1) ways.push_back(way_to(to));
+        std::fputs(boot::start_up_table(job_, config_, ways).c_str(), stderr);
     }
     int exceptions_ = std::uncaught_exceptions();
     config::values config_;

@@ -10,7 +10,6 @@
 //   Nothing here is busy: SIGCHLD says that a rank ended. Nothing is left behind: segments have no names, ranks die with
 //   mptrun (PDEATHSIG), and what a failed job leaves in the ranks' process groups is killed.
 #pragma once
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,15 +20,16 @@
 
 #include <mpt/boot/boot.hpp>
 
-#include "lines.hpp"
+#include "image.hpp"
 #include "options.hpp"
 #include "ranks.hpp"
+#include "streams.hpp"
 
 namespace mptrun {
 
 class supervisor {
 public:
-    explicit supervisor(options const& o);
+    supervisor(options const& o, images const& what);
     ~supervisor();
     /// Starts the ranks, waits for them, returns mptrun's exit code. Throws usage_error when they cannot be started.
     int run();
@@ -42,7 +42,6 @@ private:
 
     void catch_signals();
     void start_all();
-    streams streams_of(int rank);
     void listen();
     void signalled(int signal);
     void reap();
@@ -58,6 +57,7 @@ private:
     mpt::boot::control_record& record(int rank);
 
     options const& options_;
+    images const& images_;
     mpt::mem::arena_plan plan_;
     std::shared_ptr<mpt::mem::arena> arena_;
     mpt::boot::control_header* header_;
@@ -66,8 +66,7 @@ private:
     boost::asio::steady_timer limit_, grace_, deserters_, drain_;
     std::vector<int> ignored_; // signals that whoever started us wants ignored
     std::vector<member> ranks_;
-    std::deque<tagged> outputs_;
-    std::unique_ptr<terminal> input_;
+    stream_set streams_;
     int alive_ = 0;
     int code_ = 0;
     bool failed_ = false; // the first failure has been said

@@ -60,6 +60,19 @@ places even_shares(machine const& m, int ranks) {
     return shares;
 }
 
+places widened(machine const& m, places shares) {
+    auto const nodes = m.objects(level::numa);
+    bool differ = false;
+    for (auto& share : shares) {
+        cpu_list wide;
+        for (auto const n : inside(nodes, share)) std::ranges::copy(nodes[n], std::back_inserter(wide));
+        std::ranges::sort(wide);
+        share = std::move(wide);
+        differ = differ || share.size() < m.allowed().size();
+    }
+    return differ ? shares : places{};
+}
+
 places chosen(machine const& m, placing const& p, int ranks) {
     auto const objects = objects_or_error(m, p.object, "--bind-to");
     std::vector<std::vector<std::size_t>> groups;
@@ -95,9 +108,9 @@ places bind_ranks(options& o) {
         count_ranks(o, o.place.per * static_cast<int>(n));
     }
     if (asked) return chosen(here, o.place, o.ranks);
-    if (o.place.bind == placing::how::none || static_cast<std::size_t>(o.ranks) > here.allowed().size() || !may_bind(here))
-        return {};
-    return even_shares(here, o.ranks);
+    auto const scarce = static_cast<std::size_t>(o.ranks) > here.allowed().size();
+    if (o.place.bind == placing::how::none || scarce || here.objects(level::numa).size() < 2 || !may_bind(here)) return {};
+    return widened(here, even_shares(here, o.ranks));
 }
 
 std::string binding_report(places const& where, int ranks) {

@@ -31,14 +31,16 @@ constexpr std::string_view outcome =
     "127 where nothing was started.\n";
 
 constexpr std::string_view binding =
-    "Without `--bind-to`, a rank gets its even share of the CPUs, whole cores, in the order of NUMA nodes: what a rank "
-    "starts,\n"
-    "threads too, has as many CPUs as there are for it. Nothing is bound where that could hurt: one rank alone, more ranks "
-    "than\n"
-    "CPUs, an affinity mask or cpuset that leaves out CPUs of this machine, a CPU quota, another `mptrun` at the same time, or "
-    "a\n"
-    "system that does not say how its CPUs are made. With `--bind-to`, only CPUs of the affinity mask are used, and ranks\n"
-    "beyond the number of objects begin again at the first. What the CPUs have in common is read from `/sys/devices/system`.\n";
+    "Without `--bind-to`, ranks share the NUMA nodes evenly, in their order, and a rank may use all CPUs of its nodes: its "
+    "memory is\n"
+    "near, its threads have room, and it never waits for a CPU while one beside it is idle. Nothing is bound where there is "
+    "one node,\n"
+    "or where it could hurt: one rank alone, more ranks than CPUs, an affinity mask or cpuset that leaves out CPUs of this "
+    "machine, a\n"
+    "CPU quota, another `mptrun` that binds at the same time, or a system that does not say how its CPUs are made.\n\n"
+    "With `--bind-to`, only CPUs of the affinity mask are used, and ranks beyond the number of objects begin again at the "
+    "first. What\n"
+    "CPUs have in common is read from `/sys/devices/system`.\n";
 
 constexpr std::string_view debugging = "`--gdb` with one rank (`-n 1`, or `--gdb=2`) runs it under gdb on this terminal, which "
                                        "is its alone until gdb ends; the other\n"

@@ -70,7 +70,8 @@ std::vector<std::string> environment_of(part const& p) {
     if (p.inherits)
         for (auto** e = environ; *e; ++e) all.emplace_back(*e);
     for (auto const& [name, value] : p.variables) set(all, name, value);
-    std::erase_if(all, [](auto const& e) { return names(e, mpt::boot::handed_variable); });
+    std::erase_if(all,
+                  [](auto const& e) { return names(e, mpt::boot::handed_variable) || names(e, mpt::boot::program_variable); });
     auto libraries = own_libraries();
     if (libraries.empty()) return all;
     auto const path = std::ranges::find_if(all, [](auto const& e) { return names(e, "LD_LIBRARY_PATH"); });

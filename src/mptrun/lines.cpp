@@ -61,6 +61,7 @@ feeder::feeder(boost::asio::io_context& io) : io_{io}, from_{io}, later_{io} {
 void feeder::start() {
     from_.async_read_some(boost::asio::buffer(piece_), [this](boost::system::error_code failed, std::size_t n) {
         if (!failed) return pass(n, 0);
+        if (failed == boost::asio::error::operation_aborted) return;     // we are gone
         if (failed != boost::system::errc::io_error) return to_.clear(); // the end of the input
         later_.expires_after(std::chrono::milliseconds{300});            // we are in the background: not our turn to read
         later_.async_wait([this](boost::system::error_code stopped) {
@@ -75,7 +76,7 @@ void feeder::pass(std::size_t n, std::size_t next) {
     if (next == to_.size()) return start();
     boost::asio::async_write(to_[next], boost::asio::buffer(piece_, n),
                              [this, n, next](boost::system::error_code failed, std::size_t) {
-                                 if (failed == boost::asio::error::operation_aborted) return; // we are being destroyed
+                                 if (failed == boost::asio::error::operation_aborted) return; // we are gone
                                  if (!failed) return pass(n, next + 1);
                                  to_.erase(to_.begin() + static_cast<std::ptrdiff_t>(next));
                                  pass(n, next);

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,6 +59,7 @@ struct child_plan {
     streams where;
     cpu_set_t const* cpus; // nullptr: as we are
     std::size_t cpus_bytes;
+    rlimit const& files; // the limit that mptrun was started with
     int control, data;
     pid_t launcher;
     std::vector<int> const& ignored;
@@ -86,6 +88,7 @@ int become(child_plan const& p) noexcept {
     if (p.cpus) ::sched_setaffinity(0, p.cpus_bytes, p.cpus); // refused: unbound, which is no failure
     keep_open(p.control);
     keep_open(p.data);
+    ::setrlimit(RLIMIT_NOFILE, &p.files);
     reset_signals(p.ignored);
     ::execve(p.path, p.argv, p.envp);
     return errno;
@@ -111,7 +114,11 @@ pid_t spawn(child_plan const& plan, int& failed) noexcept {
 
 starter::starter(options const& o, images const& what, mpt::mem::arena_plan const& plan,
                  mpt::boot::control_header const& header, std::vector<int> ignored)
-    : options_{o}, images_{what}, plan_{plan}, cookie_{header.cookie}, ignored_{std::move(ignored)} {}
+    : options_{o}, images_{what}, plan_{plan}, cookie_{header.cookie}, ignored_{std::move(ignored)} {
+    ::getrlimit(RLIMIT_NOFILE, &files_);
+    auto const all = rlimit{files_.rlim_max, files_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &all); // mptrun may need four for each rank
+}
 
 std::string starter::handed(int me) const {
     mpt::boot::handed h;
@@ -127,14 +134,16 @@ std::string starter::handed(int me) const {
 pid_t starter::start(int me, streams const& where) {
     auto const image = images_.of(me);
     auto const own = handed(me);
+    auto const program = fmt::format("{}={}", mpt::boot::program_variable, image.of - options_.parts.data());
     auto const argv = pointers(image.arguments);
     auto envp = pointers(*image.environment);
     envp.back() = const_cast<char*>(own.c_str());
+    if (options_.parts.size() > 1) envp.push_back(const_cast<char*>(program.c_str()));
     envp.push_back(nullptr);
     cpu_mask const mask{image.cpus};
     int failed = 0;
     auto const pid = spawn({image.program.c_str(), argv.data(), envp.data(), image.of->directory.c_str(), where, mask.set(),
-                            mask.bytes(), plan_.control_fd, plan_.data_fd, ::getpid(), ignored_},
+                            mask.bytes(), files_, plan_.control_fd, plan_.data_fd, ::getpid(), ignored_},
                            failed);
     if (failed != 0)
         throw usage_error{fmt::format("cannot run {}: {}.", image.arguments[0], why_not_run(image.program, failed))};

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <mpt/boot/boot.hpp>
@@ -30,6 +31,7 @@ private:
     std::string handed(int me) const;
     std::array<std::uint64_t, 2> cookie_;
     std::vector<int> ignored_;
+    rlimit files_{};
 };
 
 } // namespace mptrun

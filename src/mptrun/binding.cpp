@@ -119,7 +119,7 @@ std::string binding_report(places const& where, int ranks) {
     for (int first = 0, next = 0; first < ranks; first = next) {
         for (next = first + 1; next < ranks && of(next) == of(first);) ++next;
         auto const who = next - first == 1 ? fmt::format("rank {}", first) : fmt::format("ranks {}-{}", first, next - 1);
-        text += fmt::format("{}: {}\n", who, of(first).empty() ? "not bound" : "CPUs " + print(of(first)));
+        text += fmt::format("mptrun: {}: {}\n", who, of(first).empty() ? "not bound" : "CPUs " + print(of(first)));
     }
     return text;
 }

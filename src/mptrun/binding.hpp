@@ -33,7 +33,7 @@ bool may_bind(machine const& m);
 /// Decides for this job; counts the ranks first where --map-by leaves them to the machine.
 places bind_ranks(options& o);
 
-/// "ranks 0-3: not bound", a line for each run of equal ranks.
+/// "mptrun: ranks 0-3: not bound", a line for each run of equal ranks.
 std::string binding_report(places const& where, int ranks);
 
 } // namespace mptrun

@@ -71,8 +71,9 @@ cpu_list allowed_cpus() {
 }
 
 machine::machine(std::string system, cpu_list allowed) : system_{std::move(system)}, allowed_{std::move(allowed)} {
+    for (int const n : read("/node/online")) nodes_.push_back(read(fmt::format("/node/node{}/cpulist", n)));
     cpu_list ordered;
-    for (auto const& n : nodes()) std::ranges::copy(both(n, allowed_), std::back_inserter(ordered));
+    for (auto const& n : nodes_) std::ranges::copy(both(n, allowed_), std::back_inserter(ordered));
     for (int const c : allowed_)
         if (std::ranges::find(ordered, c) == ordered.end()) ordered.push_back(c);
     allowed_ = std::move(ordered);
@@ -81,12 +82,6 @@ machine::machine(std::string system, cpu_list allowed) : system_{std::move(syste
 cpu_list machine::read(std::string const& file) const { return read_cpus(first_line(system_ + file)); }
 
 cpu_list machine::online() const { return read("/cpu/online"); }
-
-std::vector<cpu_list> machine::nodes() const {
-    std::vector<cpu_list> all;
-    for (int const n : read("/node/online")) all.push_back(read(fmt::format("/node/node{}/cpulist", n)));
-    return all;
-}
 
 cpu_list machine::share_cache(int cpu, int depth) const {
     for (int i = 0; i < 16; ++i) {
@@ -109,7 +104,7 @@ cpu_list machine::together_with(int cpu, level l) const {
     case level::l3: return share_cache(cpu, 3);
     case level::socket: return read(topology + "core_siblings_list");
     case level::numa:
-        for (auto const& n : nodes())
+        for (auto const& n : nodes_)
             if (std::ranges::find(n, cpu) != n.end()) return n;
         return {};
     case level::machine: return allowed_;

@@ -33,10 +33,10 @@ public:
 
 private:
     std::string system_;
+    std::vector<cpu_list> nodes_;
     cpu_list allowed_; // in the order of NUMA nodes
     cpu_list together_with(int cpu, level l) const;
     cpu_list read(std::string const& file) const;
-    std::vector<cpu_list> nodes() const;
     cpu_list share_cache(int cpu, int depth) const;
 };
 

@@ -204,7 +204,8 @@ std::vector<std::string> canonical(options const& o) {
     print_place(words, o.place);
     if (o.report_bindings) add("--report-bindings");
     for (auto const& p : o.prefixes) add("--on", print(p.ranks), joined(p.words));
-    if (!o.debugged.empty()) add("--gdb=" + print(o.debugged), "--gdb-port", std::to_string(o.debug_port));
+    if (!o.debugged.empty()) add("--gdb=" + print(o.debugged));
+    if (o.debug_port != options{}.debug_port) add("--gdb-port", std::to_string(o.debug_port));
     if (o.dry_run) add("--dry-run");
     for (std::size_t i = 0; i < o.parts.size(); ++i) {
         if (i > 0) add(":");

@@ -93,6 +93,11 @@ TEST_F(launch, output_goes_into_files_and_old_ones_are_emptied) {
     EXPECT_EQ(content(folder / "e.1"), "1 of all: x\n");
 }
 
+TEST_F(launch, needs_more_files_than_its_ranks_may_open) {
+    auto const limited = "sh -c 'ulimit -Sn 128; " + mptrun + " -n 70 -l sh -c \"ulimit -n\"' | sed 's/.* //' | uniq -c";
+    EXPECT_EQ(shell(limited), "     70 128\n");
+}
+
 TEST_F(launch, input_goes_to_whom_it_is_meant_for) {
     file("lines", "a\nb\n");
     for (auto const* from : {"cat %D/lines | ", "<%D/lines "}) {
@@ -127,12 +132,12 @@ TEST_F(launch, ranks_run_where_bind_to_says) {
     if (cpu.empty()) GTEST_SKIP() << "no taskset";
     auto const one = "taskset -c " + cpu + ' ';
     auto const e = mpt("-n 2 --bind-to core --report-bindings grep Cpus_allowed_list /proc/self/status", one);
-    EXPECT_EQ(e.err, "ranks 0-1: CPUs " + cpu + "\n");
+    EXPECT_EQ(e.err, "mptrun: ranks 0-1: CPUs " + cpu + "\n");
     EXPECT_EQ(e.out, "Cpus_allowed_list:\t" + cpu + "\nCpus_allowed_list:\t" + cpu + '\n');
-    EXPECT_EQ(mpt("-n 2 --report-bindings true", one).err, "ranks 0-1: not bound\n"); // more ranks than CPUs
-    EXPECT_EQ(mpt("-n 1 --report-bindings true").err, "rank 0: not bound\n");
-    EXPECT_EQ(mpt("-n 1 --report-bindings true", one).err, "rank 0: not bound\n");
-    EXPECT_EQ(mpt("-n 4 --bind-to none --report-bindings true").err, "ranks 0-3: not bound\n");
+    EXPECT_EQ(mpt("-n 2 --report-bindings true", one).err, "mptrun: ranks 0-1: not bound\n"); // more ranks than CPUs
+    EXPECT_EQ(mpt("-n 1 --report-bindings true").err, "mptrun: rank 0: not bound\n");
+    EXPECT_EQ(mpt("-n 1 --report-bindings true", one).err, "mptrun: rank 0: not bound\n");
+    EXPECT_EQ(mpt("-n 4 --bind-to none --report-bindings true").err, "mptrun: ranks 0-3: not bound\n");
 }
 
 TEST_F(launch, one_rank_runs_in_the_debugger_with_our_input_and_output) {

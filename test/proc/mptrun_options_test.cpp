@@ -98,11 +98,32 @@ public:
     }
     /// Options with values that fit more often.
     words_t likely() {
-        constexpr std::array lines{
-            "-n 3",           "-np 2",           "-N 40",        "-x A=5",        "-genv B 6",   "-env C=7",
-            "-genvlist HOME", "-envnone",        "-wdir /tmp",   "--timeout 5s",  "-l",          "--out logs",
-            "--stdin none",   "--stdin=all",     "--bind-to l3", "--map-by numa", "--on 0 perf", "--gdb=0",
-            "--wrap 'a b' c", "-host localhost", "--mca a b",    "--dry-run",     "-path /bin",  "--map-by ppr:2:socket"};
+        constexpr std::array lines{"-n 3",
+                                   "-np 2",
+                                   "-N 40",
+                                   "-x A=5",
+                                   "-genv B 6",
+                                   "-env C=7",
+                                   "-genvlist HOME",
+                                   "-envnone",
+                                   "-wdir /tmp",
+                                   "--timeout 5s",
+                                   "-l",
+                                   "--out logs",
+                                   "--stdin none",
+                                   "--stdin=all",
+                                   "--bind-to l3",
+                                   "--map-by numa",
+                                   "--on 0 perf",
+                                   "--gdb=0",
+                                   "--wrap 'a b' c",
+                                   "-host localhost",
+                                   "--mca a b",
+                                   "--dry-run",
+                                   "-path /bin",
+                                   "--map-by ppr:2:socket",
+                                   "--gdb-port 5000",
+                                   "--prepend-pattern %r"};
         words_t all;
         for (auto parts = 1 + d_.below(3); parts > 0; --parts) {
             for (auto n = d_.below(6); n > 0; --n)

@@ -86,8 +86,9 @@ docs: $(BUILD)/build.ninja
 	python3 tools/update_list.py
 	python3 tools/check_sync.py --list . > docs/memory-order.md
 	python3 bindings/c/generate.py --what coverage docs/coverage-mpi.md
-	ninja -C $(BUILD) src/mptinfo/mptinfo
-	python3 tools/check_environment.py --write $(BUILD)/src/mptinfo/mptinfo docs/environment.md
+	ninja -C $(BUILD) src/mptinfo/mptinfo src/mptrun/mptrun
+	python3 tools/check_page.py --write $(BUILD)/src/mptinfo/mptinfo docs/environment.md
+	python3 tools/check_page.py --write $(BUILD)/src/mptrun/mptrun docs/mptrun.md
 
 clean:
 	rm -rf build build-asan build-tsan build-clang build-release build-install

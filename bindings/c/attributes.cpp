@@ -1,6 +1,7 @@
 // Chapter 7: attributes of communicators and datatypes, and chapter 16: their first names.
 #include "attributes.hpp"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "entries.hpp"
@@ -87,8 +88,9 @@ void begin_attributes(binding& b) {
     predefined(b, MPI_TAG_UB) = tag_upper_bound;
     predefined(b, MPI_IO) = MPI_ANY_SOURCE; // every rank can
     predefined(b, MPI_HOST) = MPI_PROC_NULL;
-    predefined(b, MPI_WTIME_IS_GLOBAL) = 1; // the clock is the host's, and all ranks are on one
-    predefined(b, MPI_APPNUM) = 0;          // mptrun starts one program
+    predefined(b, MPI_WTIME_IS_GLOBAL) = 1;                     // the clock is the host's, and all ranks are on one
+    auto const* const program = std::getenv("MPT_BOOT_APPNUM"); // mptrun says so where it starts several
+    predefined(b, MPI_APPNUM) = program ? std::atoi(program) : 0;
     predefined(b, MPI_UNIVERSE_SIZE) = b.world->size();
 }
 void end_attributes(binding& b) { remove_attributes(b, *b.self); }

@@ -11,6 +11,8 @@
 namespace mpt::inline v0::boot {
 
 inline constexpr char const* handed_variable = "MPT_BOOT";
+/// In a job of several programs: which of them this rank runs, from 0 (MPI_APPNUM).
+inline constexpr char const* program_variable = "MPT_BOOT_APPNUM";
 
 /// A descriptor and the identity of the file behind it.
 struct handed_segment {

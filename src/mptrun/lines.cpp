@@ -3,9 +3,8 @@
 #include <cerrno>
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/write.hpp>
-#include <fmt/format.h>
-
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
@@ -23,8 +22,8 @@ void write_all(int fd, std::string_view text) noexcept {
     }
 }
 
-tagged::tagged(boost::asio::io_context& io, int from, int to, int rank, std::function<void()> at_end)
-    : from_{io, from}, to_{to}, prefix_{fmt::format("[{}] ", rank)}, told_{std::move(at_end)} {}
+tagged::tagged(boost::asio::io_context& io, int from, int to, std::string prefix, std::function<void()> at_end)
+    : from_{io, from}, to_{to}, prefix_{std::move(prefix)}, told_{std::move(at_end)} {}
 
 void tagged::start() {
     from_.async_read_some(boost::asio::buffer(piece_), [this](boost::system::error_code failed, std::size_t n) {
@@ -52,14 +51,18 @@ void tagged::flush() {
     waiting_.clear();
 }
 
-// A description of our own: O_NONBLOCK on the shared one would trouble the shell.
-terminal::terminal(boost::asio::io_context& io, int to)
-    : from_{io, ::open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)}, to_{io, to}, later_{io} {}
+// A description of our own: O_NONBLOCK on the shared one would trouble the shell. (A socket has only the shared one.)
+feeder::feeder(boost::asio::io_context& io) : io_{io}, from_{io}, later_{io} {
+    auto own = ::open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (own < 0) own = ::fcntl(0, F_DUPFD_CLOEXEC, 0);
+    if (own >= 0) from_.assign(own);
+}
 
-void terminal::start() {
+void feeder::start() {
     from_.async_read_some(boost::asio::buffer(piece_), [this](boost::system::error_code failed, std::size_t n) {
-        if (!failed) return pass(n);
-        if (failed != boost::system::errc::io_error) return to_.close(); // the end of the input
+        if (!failed) return pass(n, 0);
+        if (failed == boost::asio::error::operation_aborted) return;     // we are gone
+        if (failed != boost::system::errc::io_error) return to_.clear(); // the end of the input
         later_.expires_after(std::chrono::milliseconds{300});            // we are in the background: not our turn to read
         later_.async_wait([this](boost::system::error_code stopped) {
             if (!stopped) start();
@@ -67,10 +70,17 @@ void terminal::start() {
     });
 }
 
-void terminal::pass(std::size_t n) {
-    boost::asio::async_write(to_, boost::asio::buffer(piece_, n), [this](boost::system::error_code failed, std::size_t) {
-        if (!failed) start();
-    });
+/// To each rank in turn, then the next piece. A rank that did not take it is left out from now on.
+void feeder::pass(std::size_t n, std::size_t next) {
+    if (to_.empty()) return;
+    if (next == to_.size()) return start();
+    boost::asio::async_write(to_[next], boost::asio::buffer(piece_, n),
+                             [this, n, next](boost::system::error_code failed, std::size_t) {
+                                 if (failed == boost::asio::error::operation_aborted) return; // we are gone
+                                 if (!failed) return pass(n, next + 1);
+                                 to_.erase(to_.begin() + static_cast<std::ptrdiff_t>(next));
+                                 pass(n, next);
+                             });
 }
 
 } // namespace mptrun

@@ -1,6 +1,8 @@
-// Output of a rank with its number before each line, and the terminal's input for rank 0.
+// Output of a rank with its number before each line, and input that several ranks read, or a terminal's.
 #pragma once
 #include <array>
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -14,7 +16,7 @@ namespace mptrun {
 /// Copies one stream of a rank to one of ours, whole lines only.
 class tagged {
 public:
-    tagged(boost::asio::io_context& io, int from, int to, int rank, std::function<void()> at_end);
+    tagged(boost::asio::io_context& io, int from, int to, std::string prefix, std::function<void()> at_end);
     void start();
     /// The last line may lack its end.
     void flush();
@@ -30,17 +32,21 @@ private:
     void take(std::size_t n);
 };
 
-/// A terminal can only be read by its foreground process group, which the ranks are not: mptrun reads for rank 0.
-class terminal {
+/// Copies our standard input to ranks. A terminal can only be read by its foreground process group, which the ranks are not. The
+/// slowest rank sets the pace; one that has closed its end is left out.
+class feeder {
 public:
-    terminal(boost::asio::io_context& io, int to);
+    explicit feeder(boost::asio::io_context& io);
+    void add(int to) { to_.emplace_back(io_, to); }
     void start();
 
 private:
-    boost::asio::posix::stream_descriptor from_, to_;
+    boost::asio::io_context& io_;
+    boost::asio::posix::stream_descriptor from_;
+    std::deque<boost::asio::posix::stream_descriptor> to_;
     boost::asio::steady_timer later_;
     std::array<char, 4096> piece_;
-    void pass(std::size_t n);
+    void pass(std::size_t n, std::size_t next);
 };
 
 /// Writes all of it, whatever interrupts.

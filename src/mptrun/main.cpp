@@ -4,24 +4,43 @@
 
 #include <fmt/format.h>
 
+#include "binding.hpp"
+#include "image.hpp"
+#include "options.hpp"
 #include "supervisor.hpp"
 
 #include <mpt/core/error.hpp>
 #include <mpt/core/version.hpp>
 
 namespace {
-int run(int argc, char** argv) {
-    auto const options = mptrun::parse(argc, argv);
-    if (options.help) return std::fputs(mptrun::help_text().data(), stdout) < 0;
-    if (options.version) return std::puts(("mptrun (mpt) " + mpt::to_string(mpt::header_version)).c_str()) < 0;
-    for (auto const& note : options.notes) fmt::print(stderr, "mptrun: {} means nothing here and is ignored.\n", note);
-    return mptrun::supervisor{options}.run();
+
+int show(std::string const& text) { return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0; }
+
+/// One line for all of them.
+void tell_notes(std::vector<std::string> const& notes) {
+    if (notes.empty()) return;
+    fmt::print(stderr, "mptrun: {} {} nothing here and {} ignored.\n", fmt::join(notes, ", "),
+               notes.size() == 1 ? "means" : "mean", notes.size() == 1 ? "is" : "are");
+}
+
+int run(std::vector<std::string> const& words) {
+    auto options = mptrun::parse(words, mptrun::this_process());
+    if (options.help) return show(mptrun::help_text());
+    if (options.markdown) return show(mptrun::markdown());
+    if (options.version) return show("mptrun (mpt) " + mpt::to_string(mpt::header_version) + '\n');
+    auto const places = mptrun::bind_ranks(options);
+    mptrun::images const what{options, places};
+    tell_notes(options.notes);
+    if (options.dry_run) return show(mptrun::dry_run(options, what, places));
+    if (options.report_bindings) fmt::print(stderr, "{}", mptrun::binding_report(places, options.ranks));
+    fmt::print(stderr, "{}", mptrun::debugger_lines(options, what));
+    return mptrun::supervisor{options, what}.run();
 }
 } // namespace
 
 int main(int argc, char** argv) {
     try {
-        return run(argc, argv);
+        return run({argv + 1, argv + std::max(argc, 1)});
     } catch (mptrun::usage_error const& e) {
         fmt::print(stderr, "mptrun: {}\n", e.what());
         return 127;

@@ -1,150 +1,217 @@
 #include "options.hpp"
 
+#include "option_table.hpp"
+#include "option_values.hpp"
+#include "words.hpp"
+
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cstdlib>
-#include <numeric>
-#include <optional>
+#include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
-#include <getopt.h>
+
+#include <unistd.h>
 
 namespace mptrun {
 namespace {
 
-enum : int { wdir = 256, timeout, version, ignored, ignored_two };
+constexpr std::string_view which_program =
+    "which program? Usage: mptrun [-n N] program [arguments...]; mptrun --help says more.";
 
-// Both dialects: one dash or two, "=value" or " value" (getopt_long_only).
-constexpr std::array table{
-    option{"n", required_argument, nullptr, 'n'},
-    option{"np", required_argument, nullptr, 'n'},
-    option{"x", required_argument, nullptr, 'x'},
-    option{"wdir", required_argument, nullptr, wdir},
-    option{"wd", required_argument, nullptr, wdir},
-    option{"timeout", required_argument, nullptr, timeout},
-    option{"tag-output", no_argument, nullptr, 'l'},
-    option{"l", no_argument, nullptr, 'l'},
-    option{"help", no_argument, nullptr, 'h'},
-    option{"version", no_argument, nullptr, version},
-    option{"allow-run-as-root", no_argument, nullptr, ignored},
-    option{"oversubscribe", no_argument, nullptr, ignored},
-    option{"mca", required_argument, nullptr, ignored_two},
-    option{nullptr, 0, nullptr, 0},
+/// A word as an option: its name, and what stands behind "=".
+struct spelled {
+    option_row const* row;
+    std::string option; // as it was written, without the value
+    std::optional<std::string> value;
 };
 
-std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        auto diagonal = std::exchange(row[0], i + 1);
-        for (std::size_t j = 0; j < b.size(); ++j) {
-            auto const replaced = diagonal + (a[i] != b[j]);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-        }
+spelled spell(std::string const& word) {
+    auto const start = word.starts_with("--") ? 2u : 1u;
+    auto const equals = word.find('=');
+    spelled s{find_option(std::string_view{word}.substr(start, equals - start)), word.substr(0, equals), {}};
+    if (equals != word.npos) s.value = word.substr(equals + 1);
+    if (s.row || start == 2 || word.size() < 3 || word.find_first_not_of("0123456789", 2) != word.npos) return s;
+    return {find_option(word.substr(1, 1)), word.substr(0, 2), word.substr(2)}; // -n4
+}
+
+std::string next_word(std::vector<std::string> const& words, std::size_t& at, std::string const& option) {
+    if (++at >= words.size()) throw usage_error{fmt::format("the option {} needs a value.", option)};
+    return words[at];
+}
+
+/// Takes the option at words[at], and leaves `at` behind it.
+void read_option(reading& r, std::vector<std::string> const& words, std::size_t& at) {
+    auto const s = spell(words[at]);
+    if (!s.row) {
+        auto const name = s.option.substr(std::min(s.option.find_first_not_of('-'), s.option.size()));
+        throw usage_error{fmt::format("there is no option {}.{}", s.option, nearest_option(name))};
     }
-    return row.back();
+    r.option = s.option;
+    std::string first, second;
+    if (s.row->arity == takes::nothing) {
+        if (s.value) throw usage_error{fmt::format("the option {} takes no value.", s.option)};
+    } else if (s.row->arity == takes::after_equals) first = s.value.value_or("");
+    else first = s.value ? *s.value : next_word(words, at, s.option);
+    auto const two = s.row->arity == takes::two || (s.row->arity == takes::one_or_two && first.find('=') == first.npos);
+    if (two) second = next_word(words, at, s.option);
+    ++at;
+    s.row->take(r, first, second);
 }
 
-std::string nearest(std::string_view name) {
-    std::string best;
-    std::size_t least = std::max<std::size_t>(name.size() / 2, 1) + 1;
-    for (auto const& o : table) {
-        if (!o.name) break;
-        if (auto const d = distance(name, o.name); d < least) {
-            least = d;
-            best = o.name;
-        }
+std::size_t read_options(reading& r, std::vector<std::string> const& words, std::size_t at) {
+    while (at < words.size() && words[at].size() > 1 && words[at].front() == '-') {
+        if (words[at] == "--") return at + 1;
+        read_option(r, words, at);
     }
-    return best.empty() ? best : fmt::format(" Did you mean {}{}?", best.size() == 1 ? "-" : "--", best);
+    return at;
 }
 
-[[noreturn]] void refuse(std::string_view word) {
-    auto name = word.substr(0, word.find('='));
-    name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
-    for (auto const& o : table)
-        if (o.name && o.name == name && o.has_arg == required_argument)
-            throw usage_error{fmt::format("the option {} needs a value.", word)};
-    throw usage_error{fmt::format("there is no option {}.{}", word, nearest(name))};
+void close_part(reading& r) {
+    r.all.parts.push_back(std::exchange(r.now, {}));
+    r.inherited.push_back(std::exchange(r.inherits, {}));
 }
 
-int count(std::string_view text) {
-    int n = 0;
-    auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (failed != std::errc{} || end != text.data() + text.size() || n < 1 || n > 1'000'000)
-        throw usage_error{fmt::format("-n wants a number of ranks from 1 to 1000000, not \"{}\".", text)};
-    return n;
+void settle_environment(reading& r) {
+    for (std::size_t i = 0; i < r.all.parts.size(); ++i) {
+        auto& p = r.all.parts[i];
+        p.inherits = r.inherited[i].value_or(r.every_inherits);
+        p.variables.insert(p.variables.begin(), r.every.begin(), r.every.end());
+    }
 }
 
-std::pair<std::string, std::string> variable(std::string_view text) {
-    auto const equals = text.find('=');
-    std::string const name{text.substr(0, equals)};
-    if (name.empty()) throw usage_error{fmt::format("-x wants NAME or NAME=value, not \"{}\".", text)};
-    if (equals != text.npos) return {name, std::string{text.substr(equals + 1)}};
+void settle_place(reading& r) {
+    auto& p = r.all.place;
+    auto const bound = p.bind != placing::how::none;
+    if (!r.bind_said && (p.by || r.pe > 0)) {
+        p.bind = placing::how::objects;
+        p.object = r.pe > 0 ? level::core : *p.by;
+    }
+    if (r.pe > 0 && bound) p.width = r.pe;
+}
+
+/// Ranks of a part that did not say: one, all of -N, or what the machine will tell.
+void settle_ranks(reading& r) {
+    auto const alone = r.all.parts.size() == 1;
+    for (auto& p : r.all.parts)
+        if (p.ranks == 0 && !(alone && r.all.place.per > 0)) p.ranks = alone ? r.per_node.value_or(1) : 1;
+    long long total = 0;
+    for (auto const& p : r.all.parts) total += p.ranks;
+    if (total > 1'000'000) throw usage_error{fmt::format("{} ranks are more than 1000000.", total)};
+    if (r.per_node && total > *r.per_node)
+        throw usage_error{fmt::format("{} ranks at {} on a node need {} nodes: this build starts ranks on one node only.",
+                                      total, *r.per_node, (total + *r.per_node - 1) / *r.per_node)};
+    if (total > 0) count_ranks(r.all, 0);
+}
+
+void check_ranks(rank_set const& s, std::string_view option, int ranks) {
+    for (auto const& [first, last] : s.ranges)
+        if (last >= ranks)
+            throw usage_error{fmt::format("{} names rank {}: this job has ranks 0 to {}.", option, last, ranks - 1)};
+}
+
+std::optional<std::string> file_content(std::string const& name) {
+    std::ifstream in{name};
+    std::string text{std::istreambuf_iterator<char>{in}, {}};
+    return in.is_open() && !in.bad() ? std::optional{text} : std::nullopt;
+}
+
+std::optional<std::string> variable_here(std::string const& name) {
     auto const* const value = std::getenv(name.c_str());
-    if (!value) throw usage_error{fmt::format("-x {}: there is no such variable here; write -x {}=value.", name, name)};
-    return {name, value};
+    return value ? std::optional<std::string>{value} : std::nullopt;
 }
 
-void take(options& o, int what, char** argv) {
-    std::string_view const value = optarg ? optarg : "";
-    switch (what) {
-    case 'n': o.ranks = count(value); break;
-    case 'x': o.variables.push_back(variable(value)); break;
-    case 'l': o.tag_output = true; break;
-    case 'h': o.help = true; break;
-    case wdir: o.directory = value; break;
-    case timeout: o.timeout = duration(value, "--timeout"); break;
-    case version: o.version = true; break;
-    case ignored: o.notes.emplace_back(argv[optind - 1]); break;
-    case ignored_two: // --mca name value
-        o.notes.push_back(fmt::format("--mca {}", value));
-        if (argv[optind]) ++optind;
-        break;
-    }
+void print_part(std::vector<std::string>& words, part const& p) {
+    auto const add = [&](auto... w) { (words.emplace_back(w), ...); };
+    if (p.ranks > 0) add("-n", std::to_string(p.ranks));
+    if (!p.inherits) add("--envnone");
+    for (auto const& [name, value] : p.variables) add("-x", fmt::format("{}={}", name, value));
+    if (!p.directory.empty()) add("--wdir", p.directory);
+    if (!p.path.empty()) add("--path", p.path);
+    if (!p.prefix.empty()) add("--wrap", joined(p.prefix));
+    if (p.command[0].starts_with('-')) add("--");
+    words.insert(words.end(), p.command.begin(), p.command.end());
+}
+
+void print_place(std::vector<std::string>& words, placing const& p) {
+    auto const add = [&](auto... w) { (words.emplace_back(w), ...); };
+    if (p.bind == placing::how::none) add("--bind-to", "none");
+    if (p.bind == placing::how::objects)
+        add("--bind-to", fmt::format("{}{}", name_of(p.object), p.width > 1 ? fmt::format(":{}", p.width) : ""));
+    if (p.by) add("--map-by", p.per > 0 ? fmt::format("ppr:{}:{}", p.per, name_of(*p.by)) : std::string{name_of(*p.by)});
 }
 } // namespace
 
-std::chrono::milliseconds duration(std::string_view text, std::string_view option) {
-    double n = 0;
-    auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
-    std::string_view const unit{end, static_cast<std::size_t>(text.data() + text.size() - end)};
-    auto const scale = unit == "ms" ? 1. : unit.empty() || unit == "s" ? 1e3 : unit == "m" ? 6e4 : unit == "h" ? 3.6e6 : 0.;
-    if (failed != std::errc{} || scale == 0. || !(n > 0) || n * scale > 1e12)
-        throw usage_error{fmt::format("{} wants a time such as 30, 30s, 500ms or 2m, not \"{}\".", option, text)};
-    return std::chrono::milliseconds{std::max(1ll, static_cast<long long>(n * scale))};
+surroundings const& this_process() {
+    static surroundings const here = [] {
+        char name[256] = "";
+        ::gethostname(name, sizeof name - 1);
+        return surroundings{variable_here, file_content, name};
+    }();
+    return here;
 }
 
-options parse(int argc, char** argv) {
-    options o;
-    opterr = 0;
-    if (auto const* const limit = std::getenv("MPIEXEC_TIMEOUT")) o.timeout = duration(limit, "MPIEXEC_TIMEOUT");
-    for (int at = optind, what = 0; (what = ::getopt_long_only(argc, argv, "+n:x:lh", table.data(), nullptr)) != -1;
-         at = optind) {
-        if (what == '?' || what == ':') refuse(argv[at]);
-        take(o, what, argv);
+void read_words(reading& r, std::vector<std::string> const& words) {
+    for (std::size_t at = 0;;) {
+        at = read_options(r, words, at);
+        auto const from = words.begin() + static_cast<std::ptrdiff_t>(std::min(at, words.size()));
+        auto const end = std::find(from, words.end(), ":");
+        auto const from_file = r.file_read && end == words.end() && r.now == part{};
+        auto const complete = r.all.help || r.all.version || r.all.markdown || from_file;
+        r.now.command.assign(from, end);
+        if (!r.now.command.empty() && !r.now.command[0].empty()) close_part(r);
+        else if (!complete) throw usage_error{std::string{which_program}};
+        if (end == words.end()) return;
+        at = static_cast<std::size_t>(end - words.begin()) + 1;
     }
-    o.program = argv + optind;
-    if (!*o.program && !o.help && !o.version)
-        throw usage_error{"which program? Usage: mptrun [-n N] program [arguments...]; mptrun --help says more."};
-    return o;
 }
 
-std::string_view help_text() noexcept {
-    return R"(usage: mptrun [options] [--] program [arguments...]
+options parse(std::vector<std::string> const& words, surroundings const& here) {
+    reading r{here};
+    if (auto const limit = here.variable("MPIEXEC_TIMEOUT")) r.all.timeout = duration(*limit, "MPIEXEC_TIMEOUT");
+    read_words(r, words);
+    settle_environment(r);
+    settle_place(r);
+    settle_ranks(r);
+    return std::move(r.all);
+}
 
-  -n N, -np N          number of ranks (default 1); may exceed the number of CPUs
-  -x NAME[=value]      sets a variable for the ranks (they inherit the environment anyway)
-  -wdir DIR            the ranks' working directory
-  --timeout T          ends the job after T (30, 30s, 500ms, 2m) with exit code 124; also MPIEXEC_TIMEOUT
-  -l, --tag-output     puts "[rank] " before each line of output
-  --help, --version
+void count_ranks(options& o, int counted) {
+    o.ranks = 0;
+    for (auto& p : o.parts) {
+        if (p.ranks == 0) p.ranks = counted;
+        o.ranks += p.ranks;
+    }
+    check_ranks(o.input, "--stdin", std::max(o.ranks, 1));
+    check_ranks(o.debugged, "--gdb", o.ranks);
+    for (auto const& p : o.prefixes) check_ranks(p.ranks, "--on", o.ranks);
+}
 
-One dash or two, "--name value" or "--name=value". Signals are passed on to the ranks; those that do not end
-within 2 s of Ctrl-C, SIGTERM or the failure of another are killed, and a second Ctrl-C kills at once.
-Exit code: 0, or that of the first rank that failed; 128 + signal where a signal ended it; 124 after --timeout.
-)";
+part const& part_of(options const& o, int rank) {
+    for (auto const& p : o.parts)
+        if ((rank -= p.ranks) < 0) return p;
+    return o.parts.back();
+}
+
+std::vector<std::string> canonical(options const& o) {
+    std::vector<std::string> words;
+    auto const add = [&](auto... w) { (words.emplace_back(w), ...); };
+    if (o.timeout.count() > 0) add("--timeout", fmt::format("{}ms", o.timeout.count()));
+    if (!o.tag.empty()) add("--prepend-pattern", o.tag);
+    if (!o.out_file.empty()) add("--outfile-pattern", o.out_file);
+    if (!o.err_file.empty()) add("--errfile-pattern", o.err_file);
+    if (o.input != rank_set{false, {{0, 0}}}) add("--stdin", print(o.input));
+    print_place(words, o.place);
+    if (o.report_bindings) add("--report-bindings");
+    for (auto const& p : o.prefixes) add("--on", print(p.ranks), joined(p.words));
+    if (!o.debugged.empty()) add("--gdb=" + print(o.debugged));
+    if (o.debug_port != options{}.debug_port) add("--gdb-port", std::to_string(o.debug_port));
+    if (o.dry_run) add("--dry-run");
+    for (std::size_t i = 0; i < o.parts.size(); ++i) {
+        if (i > 0) add(":");
+        print_part(words, o.parts[i]);
+    }
+    return words;
 }
 
 } // namespace mptrun

@@ -1,19 +1,19 @@
 #include "ranks.hpp"
 
 #include "../core/boot_environment.hpp"
+#include "program.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,56 +21,34 @@ namespace mptrun {
 namespace {
 using mpt::boot::handed_segment;
 
-bool runnable(std::string const& path) noexcept {
-    struct stat s {};
-    return ::stat(path.c_str(), &s) == 0 && S_ISREG(s.st_mode) && ::access(path.c_str(), X_OK) == 0;
-}
-
-std::string why_not(std::string const& path) {
-    struct stat s {};
-    if (::stat(path.c_str(), &s) != 0) return std::strerror(errno);
-    if (S_ISDIR(s.st_mode)) return "it is a directory";
-    if (!S_ISREG(s.st_mode)) return "it is not a file";
-    return "it is not executable";
-}
-
 handed_segment identity(int fd) {
     struct stat s {};
     if (::fstat(fd, &s) != 0) throw usage_error{fmt::format("a segment of the job is gone: {}", std::strerror(errno))};
     return {fd, s.st_ino, s.st_dev};
 }
 
-/// mptrun's own library directory, where it is installed beside its libraries; a program with a foreign RUNPATH then loads ours.
-std::string own_libraries() {
-    std::array<char, 4096> self{};
-    auto const n = ::readlink("/proc/self/exe", self.data(), self.size() - 1);
-    std::string path{self.data(), static_cast<std::size_t>(std::max<ssize_t>(n, 0))};
-    path = path.substr(0, path.rfind('/'));
-    path = path.substr(0, path.rfind('/')) + "/lib";
-    return ::access((path + "/libmpt_core.so.0").c_str(), R_OK) == 0 ? path : std::string{};
-}
-
-bool names(std::string_view entry, std::string_view variable) noexcept {
-    return entry.size() > variable.size() && entry.starts_with(variable) && entry[variable.size()] == '=';
-}
-
-void set(std::vector<std::string>& environment, std::string_view name, std::string_view value) {
-    std::erase_if(environment, [&](auto const& e) { return names(e, name); });
-    environment.push_back(fmt::format("{}={}", name, value));
-}
-
-std::vector<std::string> environment_for(options const& o) {
-    std::vector<std::string> all;
-    for (auto** e = environ; *e; ++e) all.emplace_back(*e);
-    for (auto const& [name, value] : o.variables) set(all, name, value);
-    std::erase_if(all, [](auto const& e) { return names(e, mpt::boot::handed_variable); });
-    auto libraries = own_libraries();
-    if (libraries.empty()) return all;
-    auto const path = std::ranges::find_if(all, [](auto const& e) { return names(e, "LD_LIBRARY_PATH"); });
-    if (path != all.end()) libraries += ':' + path->substr(std::strlen("LD_LIBRARY_PATH="));
-    set(all, "LD_LIBRARY_PATH", libraries);
+/// Ends in nullptr; execve does not write to what they point to.
+std::vector<char*> pointers(std::vector<std::string> const& words) {
+    std::vector<char*> all;
+    all.reserve(words.size() + 2);
+    for (auto const& w : words) all.push_back(const_cast<char*>(w.c_str()));
+    all.push_back(nullptr);
     return all;
 }
+
+/// CPUs as the kernel takes them.
+class cpu_mask {
+    std::vector<cpu_set_t> sets_; // of CPU_SETSIZE each
+public:
+    explicit cpu_mask(cpu_list const* cpus) {
+        if (!cpus || cpus->empty()) return;
+        auto const most = static_cast<std::size_t>(*std::ranges::max_element(*cpus));
+        sets_.resize(most / CPU_SETSIZE + 1);
+        for (int const c : *cpus) CPU_SET_S(static_cast<std::size_t>(c), bytes(), sets_.data());
+    }
+    cpu_set_t const* set() const noexcept { return sets_.empty() ? nullptr : sets_.data(); }
+    std::size_t bytes() const noexcept { return sets_.size() * sizeof(cpu_set_t); }
+};
 
 /// All that the child needs between vfork and exec; it may not allocate there.
 struct child_plan {
@@ -79,6 +57,9 @@ struct child_plan {
     char* const* envp;
     char const* directory;
     streams where;
+    cpu_set_t const* cpus; // nullptr: as we are
+    std::size_t cpus_bytes;
+    rlimit const& files; // the limit that mptrun was started with
     int control, data;
     pid_t launcher;
     std::vector<int> const& ignored;
@@ -104,8 +85,10 @@ int become(child_plan const& p) noexcept {
     for (auto const& [from, to] : {std::pair{p.where.in, 0}, {p.where.out, 1}, {p.where.err, 2}})
         if (from >= 0 && ::dup2(from, to) < 0) return errno;
     if (*p.directory && ::chdir(p.directory) != 0) return errno;
+    if (p.cpus) ::sched_setaffinity(0, p.cpus_bytes, p.cpus); // refused: unbound, which is no failure
     keep_open(p.control);
     keep_open(p.data);
+    ::setrlimit(RLIMIT_NOFILE, &p.files);
     reset_signals(p.ignored);
     ::execve(p.path, p.argv, p.envp);
     return errno;
@@ -129,32 +112,12 @@ pid_t spawn(child_plan const& plan, int& failed) noexcept {
 }
 } // namespace
 
-std::string find_program(std::string_view name, std::string const& directory) {
-    std::string text{name};
-    if (!directory.empty() && !std::filesystem::is_directory(directory))
-        throw usage_error{fmt::format("-wdir: there is no directory {}.", directory)};
-    if (name.find('/') != name.npos) { // as exec sees it, after the change of directory
-        auto const seen = directory.empty() || name.front() == '/' ? text : directory + '/' + text;
-        if (!runnable(seen)) throw usage_error{fmt::format("cannot run {}: {}.", text, why_not(seen))};
-        return text;
-    }
-    auto const* const variable = std::getenv("PATH");
-    std::string_view path = variable ? variable : "/usr/local/bin:/usr/bin:/bin";
-    while (!path.empty()) {
-        auto const end = path.find(':');
-        auto const candidate = fmt::format("{}/{}", end == 0 ? "." : path.substr(0, end), text);
-        if (runnable(candidate)) return std::filesystem::absolute(candidate);
-        path.remove_prefix(end == path.npos ? path.size() : end + 1);
-    }
-    if (runnable("./" + text)) return std::filesystem::absolute(text); // nobody wants "not found" for what `ls` shows
-    throw usage_error{fmt::format("there is no program \"{}\" in PATH, nor here.", text)};
-}
-
-starter::starter(options const& o, mpt::mem::arena_plan const& plan, mpt::boot::control_header const& header,
-                 std::vector<int> ignored)
-    : options_{o}, path_{find_program(*o.program, o.directory)}, plan_{plan}, cookie_{header.cookie},
-      ignored_{std::move(ignored)}, environment_{environment_for(o)} {
-    environment_.emplace_back();
+starter::starter(options const& o, images const& what, mpt::mem::arena_plan const& plan,
+                 mpt::boot::control_header const& header, std::vector<int> ignored)
+    : options_{o}, images_{what}, plan_{plan}, cookie_{header.cookie}, ignored_{std::move(ignored)} {
+    ::getrlimit(RLIMIT_NOFILE, &files_);
+    auto const all = rlimit{files_.rlim_max, files_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &all); // mptrun may need four for each rank
 }
 
 std::string starter::handed(int me) const {
@@ -169,16 +132,21 @@ std::string starter::handed(int me) const {
 }
 
 pid_t starter::start(int me, streams const& where) {
-    environment_.back() = handed(me);
-    std::vector<char*> envp;
-    envp.reserve(environment_.size() + 1);
-    for (auto& e : environment_) envp.push_back(e.data());
+    auto const image = images_.of(me);
+    auto const own = handed(me);
+    auto const program = fmt::format("{}={}", mpt::boot::program_variable, image.of - options_.parts.data());
+    auto const argv = pointers(image.arguments);
+    auto envp = pointers(*image.environment);
+    envp.back() = const_cast<char*>(own.c_str());
+    if (options_.parts.size() > 1) envp.push_back(const_cast<char*>(program.c_str()));
     envp.push_back(nullptr);
+    cpu_mask const mask{image.cpus};
     int failed = 0;
-    auto const pid = spawn({path_.c_str(), options_.program, envp.data(), options_.directory.c_str(), where, plan_.control_fd,
-                            plan_.data_fd, ::getpid(), ignored_},
+    auto const pid = spawn({image.program.c_str(), argv.data(), envp.data(), image.of->directory.c_str(), where, mask.set(),
+                            mask.bytes(), files_, plan_.control_fd, plan_.data_fd, ::getpid(), ignored_},
                            failed);
-    if (failed != 0) throw usage_error{fmt::format("cannot run {}: {}.", *options_.program, std::strerror(failed))};
+    if (failed != 0)
+        throw usage_error{fmt::format("cannot run {}: {}.", image.arguments[0], why_not_run(image.program, failed))};
     return pid;
 }
 

@@ -28,13 +28,6 @@ constexpr int looks_without_progress = 10; // make a hang
 
 void say(std::string const& sentence) { write_all(2, "mptrun: " + sentence + '\n'); }
 
-/// Both ends close-on-exec; the child gets its end by dup2.
-std::pair<int, int> new_pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) throw usage_error{fmt::format("no pipe for a rank's output: {}.", std::strerror(errno))};
-    return {ends[0], ends[1]};
-}
-
 /// High numbers: shell scripts between us and the program use the low ones.
 int move_high(int fd) noexcept {
     for (int const from : {700, 200, 64}) {
@@ -55,8 +48,9 @@ mpt::mem::arena_plan new_segments(int ranks) {
 
 /// The control segment's variables are those of the ranks, so -x counts.
 std::chrono::seconds hang_report(options const& o) {
-    for (auto const& [name, value] : o.variables)
-        if (name == "MPT_HANG_REPORT") ::setenv(name.c_str(), value.c_str(), 1);
+    for (auto const& p : o.parts)
+        for (auto const& [name, value] : p.variables)
+            if (name == "MPT_HANG_REPORT") ::setenv(name.c_str(), value.c_str(), 1);
     std::vector<std::string> warnings; // the ranks' to tell
     return std::chrono::seconds{mpt::config::values::read(environ, warnings).get<"MPT_HANG_REPORT">()};
 }
@@ -67,10 +61,11 @@ std::string host_name() {
 }
 } // namespace
 
-supervisor::supervisor(options const& o)
-    : options_{o}, plan_{new_segments(o.ranks)}, arena_{mpt::mem::arena::open(plan_)},
+supervisor::supervisor(options const& o, images const& what)
+    : options_{o}, images_{what}, plan_{new_segments(o.ranks)}, arena_{mpt::mem::arena::open(plan_)},
       header_{reinterpret_cast<mpt::boot::control_header*>(arena_->control().data())}, signals_{io_}, limit_{io_}, grace_{io_},
       deserters_{io_}, drain_{io_}, progress_{io_}, ranks_(static_cast<std::size_t>(o.ranks)),
+      streams_{io_, o, [this] { stop_when_drained(); }},
       tick_{std::chrono::milliseconds{hang_report(o)} / looks_without_progress} {
     header_->launcher_pid = ::getpid();
 }
@@ -99,7 +94,7 @@ int supervisor::run() {
     }
     if (tick_.count() > 0) watch_progress();
     io_.run();
-    for (auto& o : outputs_) o.flush();
+    streams_.flush();
     return code_;
 }
 
@@ -116,9 +111,9 @@ void supervisor::catch_signals() {
 }
 
 void supervisor::start_all() {
-    starter start{options_, plan_, *header_, ignored_};
+    starter start{options_, images_, plan_, *header_, ignored_};
     for (int r = 0; r < options_.ranks; ++r) {
-        auto const where = streams_of(r);
+        auto const where = streams_.of(r);
         auto& m = ranks_[static_cast<std::size_t>(r)];
         m.pid = start.start(r, where);
         m.alive = true;
@@ -126,25 +121,9 @@ void supervisor::start_all() {
         sentinel_.watch(m.pid);
         for (int const fd : {where.in, where.out, where.err})
             if (fd >= 0) ::close(fd);
+        streams_.started(r, m.pid);
     }
-}
-
-streams supervisor::streams_of(int rank) {
-    streams s;
-    if (rank != 0) s.in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    else if (::isatty(0)) {
-        auto const [read, write] = new_pipe();
-        s.in = read;
-        input_ = std::make_unique<terminal>(io_, write);
-        input_->start();
-    }
-    if (!options_.tag_output) return s;
-    for (auto const& [end, to] : {std::pair{&s.out, 1}, {&s.err, 2}}) {
-        auto const [read, write] = new_pipe();
-        *end = write;
-        outputs_.emplace_back(io_, read, to, rank, [this] { stop_when_drained(); }).start();
-    }
-    return s;
+    streams_.begin();
 }
 
 void supervisor::listen() {
@@ -302,7 +281,7 @@ void supervisor::send(int signal) {
 /// All ranks have ended; what is still in their pipes is not lost.
 void supervisor::finish() {
     for (auto* const timer : {&limit_, &grace_, &deserters_, &progress_}) timer->cancel();
-    input_.reset();
+    streams_.close_input();
     if (failed_ || ending_) // members of the ranks' groups that outlived them
         for (auto const& m : ranks_) ::kill(-m.pid, SIGKILL);
     drain_.expires_after(std::chrono::milliseconds{500}); // a child of a rank may hold a pipe for ever
@@ -313,7 +292,7 @@ void supervisor::finish() {
 }
 
 void supervisor::stop_when_drained() {
-    if (alive_ == 0 && std::ranges::all_of(outputs_, &tagged::at_end)) io_.stop();
+    if (alive_ == 0 && streams_.at_end()) io_.stop();
 }
 
 } // namespace mptrun

@@ -12,7 +12,6 @@
 //   mptrun (PDEATHSIG), what a failed job leaves in the ranks' process groups is killed, and where mptrun itself is killed
 //   the sentinel does that.
 #pragma once
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,17 +22,18 @@
 
 #include <mpt/boot/boot.hpp>
 
-#include "lines.hpp"
+#include "image.hpp"
 #include "options.hpp"
 #include "ranks.hpp"
 #include "report.hpp"
 #include "sentinel.hpp"
+#include "streams.hpp"
 
 namespace mptrun {
 
 class supervisor {
 public:
-    explicit supervisor(options const& o);
+    supervisor(options const& o, images const& what);
     ~supervisor();
     /// Starts the ranks, waits for them, returns mptrun's exit code. Throws usage_error when they cannot be started.
     int run();
@@ -41,7 +41,6 @@ public:
 private:
     void catch_signals();
     void start_all();
-    streams streams_of(int rank);
     void listen();
     void signalled(int signal);
     void reap();
@@ -64,6 +63,7 @@ private:
 
     sentinel sentinel_; // before anything that it would hold too
     options const& options_;
+    images const& images_;
     mpt::mem::arena_plan plan_;
     std::shared_ptr<mpt::mem::arena> arena_;
     mpt::boot::control_header* header_;
@@ -72,8 +72,7 @@ private:
     boost::asio::steady_timer limit_, grace_, deserters_, drain_, progress_;
     std::vector<int> ignored_; // signals that whoever started us wants ignored
     std::vector<member> ranks_;
-    std::deque<tagged> outputs_;
-    std::unique_ptr<terminal> input_;
+    stream_set streams_;
     int alive_ = 0;
     int code_ = 0;
     bool failed_ = false; // the first failure has been said

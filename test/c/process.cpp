@@ -42,6 +42,15 @@ std::map<std::string, void (*)(int)> const ways{
     {"abort", [](int code) { at_rank_0([&] { MPI_Abort(MPI_COMM_WORLD, code); }); }},
     {"abort-self", [](int code) { at_rank_0([&] { MPI_Abort(MPI_COMM_SELF, code); }); }},
     {"fatal", [](int dest) { at_rank_0([&] { MPI_Send(nullptr, 0, MPI_INT, dest, 1, MPI_COMM_WORLD); }); }},
+    {"program",
+     [](int) {
+         int* number = nullptr;
+         int found = 0;
+         MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &number, &found);
+         std::printf("program %d\n", found ? *number : -1);
+         MPI_Finalize();
+         std::exit(0);
+     }},
     {"twice", [](int) { MPI_Init(nullptr, nullptr); }},
     {"after",
      [](int) {

@@ -134,7 +134,7 @@ TEST(mptrun, a_program_that_cannot_run_is_one_sentence) {
     auto const e = run(mptrun + " -n 2 no-such-program-anywhere");
     EXPECT_EQ(e.code, 127);
     EXPECT_EQ(e.err, "mptrun: there is no program \"no-such-program-anywhere\" in PATH, nor here.\n");
-    EXPECT_TRUE(run(mptrun + " -n 2 ./no-such-program").says("cannot run ./no-such-program: No such file"));
+    EXPECT_TRUE(run(mptrun + " -n 2 ./no-such-program").says("cannot run ./no-such-program: there is no such file"));
     EXPECT_TRUE(run(mptrun + " -n 2 /etc/passwd").says("not executable"));
     EXPECT_TRUE(run(mptrun + " -n 2 /etc").says("directory"));
     EXPECT_TRUE(run(mptrun + " -n 2 -wdir /no-such-place true").says("there is no directory /no-such-place"));

@@ -14,6 +14,7 @@
 
 #include <mpt/core/atomics.hpp>
 #include <mpt/core/types.hpp>
+#include <mpt/wait/calls.hpp>
 #include <mpt/wait/record.hpp>
 
 namespace mpt::inline v0::boot {
@@ -67,8 +68,9 @@ struct control_record {
     std::uint64_t slice_bytes;              // how much of its slice this rank uses
     std::array<char, 1024> job_values;      // "NAME=value\n..." of the job-wide rows, for the message when they differ
     std::array<address, 48> addresses;      // 16 lanes of three transports
+    alignas(line_pair) call_log calls;      // the collectives with a root that it called last, for those who wait for it
     alignas(line_pair) wait_record waiting; // what the rank waits for, for the hang report
-    std::array<wait_record, 8> kept;        // when it went to sleep: the first messages that it has not asked for
+    std::array<wait_record, 6> kept;        // when it went to sleep: the first messages that it has not asked for
 
     /// A communicator that has a name.
     struct name {
@@ -76,7 +78,7 @@ struct control_record {
         std::array<char, 40> text;
     };
     std::array<name, 4> names;
-    std::array<char, 208> exception; // that nobody caught, and by which the process dies: its type and what()
+    std::array<char, 168> exception; // that nobody caught, and by which the process dies: its type and what()
 };
 static_assert(sizeof(control_record) == 8192);
 

@@ -56,16 +56,18 @@ void scatter_linear(team<Stack> const& t, by_rank<source> all, std::optional<sin
 template <class Stack>
 void scatter(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
     auto const size = t.me() == root ? all(root).size() : mine->size();
+    auto const rooted = t.rooted(speaker::scatter, root);
     if (t.me() == root && mine) t.keep(all(root), *mine);
-    if (t.size() >= scatter_tree_ranks && size <= scatter_tree_most) detail::scatter_tree(t, all, mine, size, root);
-    else detail::scatter_linear(t, all, mine, root);
+    if (t.size() >= scatter_tree_ranks && size <= scatter_tree_most) detail::scatter_tree(rooted, all, mine, size, root);
+    else detail::scatter_linear(rooted, all, mine, root);
 }
 
 /// Pieces of any sizes.
 template <class Stack>
 void scatterv(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
+    auto const rooted = t.rooted(speaker::scatter, root);
     if (t.me() == root && mine) t.keep(all(root), *mine);
-    detail::scatter_linear(t, all, mine, root);
+    detail::scatter_linear(rooted, all, mine, root);
 }
 
 } // namespace mpt::inline v0::coll

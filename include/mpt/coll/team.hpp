@@ -2,7 +2,8 @@
 ///
 ///   Ranks are the group's; messages travel in the collective context, so they never meet point-to-point traffic. All ranks
 ///   call the collectives of one communicator in the same order (MPI-4.1 section 6.1): messages of a pair then match in
-///   order, and the tag only says which algorithm speaks. Data are cursors: contiguous bytes, or any layout.
+///   order, and the tag only says which algorithm speaks, and in a collective with a root which one and for which root
+///   (coll/rooted.hpp). Data are cursors: contiguous bytes, or any layout.
 ///
 ///   Sizes    a message that is not as long as its receiver expects means that the ranks do not call the same collective: an
 ///            mpt::error(truncate) that names both sizes. Empty pieces are sent too, so that this is seen.
@@ -11,51 +12,58 @@
 #include <cstddef>
 #include <span>
 
+#include <mpt/coll/rooted.hpp>
 #include <mpt/core/copy.hpp>
-#include <mpt/stack/group.hpp>
 #include <mpt/stack/p2p.hpp>
 
 namespace mpt::inline v0::coll {
-
-enum class speaker : std::int32_t {
-    barrier = 1,
-    allreduce,
-    allgather,
-    broadcast,
-    gather,
-    scatter,
-    alltoall,
-    reduce,
-    reduce_scatter,
-    scan,
-};
 
 template <class Stack> class team {
     channel<Stack> wire_;
     group const* who_;
     rank me_;
+    std::uint32_t* calls_;
+    rooted_call call_{};
 
 public:
     using stack_type = Stack;
 
-    team(channel<Stack> point_to_point, group const& who, rank me) noexcept
-        : wire_{point_to_point.collective()}, who_{&who}, me_{me} {}
+    /// rooted_calls: the communicator's count of its collectives with a root.
+    team(channel<Stack> point_to_point, group const& who, rank me, std::uint32_t& rooted_calls) noexcept
+        : wire_{point_to_point.collective()}, who_{&who}, me_{me}, calls_{&rooted_calls} {}
+    /// This team in a collective in which all ranks name a root: the next one of the communicator.
+    team rooted(speaker s, std::int32_t root) const noexcept {
+        auto t = *this;
+        t.call_ = {s, root, ++*calls_};
+        wire_.on().calls_of(wire_.on().me()).note(wire_.context(), t.call_.word());
+        return t;
+    }
 
     rank me() const noexcept { return me_; }
     std::int32_t size() const noexcept { return who_->size(); }
 
-    void send(std::int32_t to, speaker s, source const& data) const { wire_.send(who_->world(to), label(s), data); }
+    void send(std::int32_t to, speaker s, source const& data) const {
+        auto doubt = suspect();
+        wire_.send(who_->world(to), call_.label(s), data, doubt);
+        doubt.tell(me_);
+    }
     /// Exactly into.size() bytes.
     void recv(std::int32_t from, speaker s, sink const& into) const {
-        check(wire_.recv(who_->world(from), label(s), into), from, into.size());
+        auto doubt = suspect();
+        auto const got = wire_.recv(who_->world(from), call_.label(s), into, doubt);
+        doubt.tell(me_);
+        check(got, from, into.size());
     }
     void exchange(std::int32_t to, source const& data, std::int32_t from, sink const& into, speaker s) const {
-        check(wire_.sendrecv(who_->world(to), label(s), data, who_->world(from), label(s), into), from, into.size());
+        auto doubt = suspect();
+        auto const got = wire_.sendrecv(who_->world(to), data, who_->world(from), into, call_.label(s), doubt);
+        doubt.tell(me_);
+        check(got, from, into.size());
     }
     /// A word to one rank, which says nothing, and one from another. A send may have to wait for its receiver (a full wire, a
     /// throttled peer), so where everybody sends first, nobody may wait before it can be received from.
     void nod(std::int32_t to, std::int32_t from, speaker s) const {
-        if (wire_.try_send(who_->world(to), label(s), {})) [[likely]]
+        if (wire_.try_send(who_->world(to), call_.label(s), {})) [[likely]]
             return recv(from, s, {});
         exchange(to, {}, from, {}, s);
     }
@@ -67,7 +75,7 @@ public:
     }
 
 private:
-    static tag label(speaker s) noexcept { return tag{static_cast<std::int32_t>(s)}; }
+    suspicion<lane<Stack>> suspect() const noexcept { return {wire_.on(), *who_, wire_.context(), call_}; }
     static void check(outcome const& got, std::int32_t from, std::size_t expected) {
         if (got.how == status::ok && got.bytes == expected) [[likely]]
             return;

@@ -34,6 +34,7 @@ template <class Stack> struct communicator_state {
     channel<Stack> wire;
     group who;
     rank me;
+    mutable std::uint32_t rooted_calls = 0; // collectives with a root so far: one thread is in one at a time
 
     communicator_state(runtime<Stack>& r, context_id context, group g, rank me_here)
         : run{&r}, wire{r.lane_of(context), context}, who{std::move(g)}, me{me_here} {}

@@ -1,6 +1,6 @@
 # The front door. Everything it does is a line of Meson; what a fresh Debian 12 lacks is installed first (tools/setup.sh).
 #
-#   make            builds everything                      make run        the ring example on 4 ranks
+#   make            builds everything                      make run        rain on real mountains, on 4 ranks: a picture and its numbers
 #   make test       builds and runs the tests              make test-long  the long ones
 #   make bench      the limits of this machine, and our figures beside them
 #   make install PREFIX=DIR [DESTDIR=STAGE]                a release build; the tree may be moved afterwards
@@ -31,8 +31,9 @@ setup:
 $(BUILD)/build.ninja: | setup
 	meson setup $(MESON_OPTIONS) $(BUILD)
 
-run: all
-	$(BUILD)/src/mptrun/mptrun -n 4 $(BUILD)/examples/ring
+run: $(BUILD)/build.ninja
+	ninja -C $(BUILD) $(NINJA_FLAGS) src/mptrun/mptrun examples/flood/flood
+	$(BUILD)/src/mptrun/mptrun -n 4 $(BUILD)/examples/flood/flood examples/flood/terrain.pgm $(BUILD)/flood.png
 
 test: all
 	$(TEST) -C $(BUILD) $(addprefix --suite ,$(SUITES))

@@ -2,8 +2,8 @@
  *
  *     mpiexec -n N peer_bench [options] TEST...
  *
- * Rank 0 prints a line a figure: `test bytes value unit`. Times are those of the slowest rank. Every batch is as long as `-t` says,
- * found by a trial, so that a slow library is measured with fewer calls and not for hours. Only MPI-3 functions. */
+ * Rank 0 prints a line a figure: `test bytes value unit`. Times are those of the slowest rank. Every batch is about as long as `-t` says,
+ * found by trials, so that a slow library is measured with fewer calls and not for hours. Only MPI-3 functions. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
@@ -35,12 +35,18 @@ static double seconds_of(call_of* call, long bytes, long calls) {
     return slowest;
 }
 
+/* As many calls as take about as long as a batch: trials of 1, 4, 16 ... calls, until one is long enough to tell. */
+static long calls_of(call_of* call, long bytes) {
+    long calls = 1;
+    double took = seconds_of(call, bytes, calls);
+    while (took < batch / 8 && calls < most_calls) took = seconds_of(call, bytes, calls *= 4);
+    double const wanted = (double)calls * batch / took;
+    return wanted < 3 ? 3 : wanted > most_calls ? most_calls : (long)wanted;
+}
+
 /* Seconds a call, the same number on all ranks. */
 static double time_of(call_of* call, long bytes) {
-    double const trial = seconds_of(call, bytes, 2) / 2;
-    long calls = fixed_calls > 0 ? fixed_calls : (long)(batch / (trial > 1e-8 ? trial : 1e-8));
-    if (calls < 3) calls = 3;
-    if (calls > most_calls) calls = most_calls;
+    long const calls = fixed_calls > 0 ? fixed_calls : calls_of(call, bytes);
     seconds_of(call, bytes, warm_calls < calls ? warm_calls : calls);
     return seconds_of(call, bytes, calls) / (double)calls;
 }

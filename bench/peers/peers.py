@@ -80,7 +80,7 @@ def libraries(build):
     root = {f'{p}_ALLOW_RUN_AS_ROOT{c}': '1' for p in ('OMPI', 'PRTE') for c in ('', '_CONFIRM')}
     start = [home / 'bin/mpiexec', '--oversubscribe', '--bind-to', 'none', '--mca', 'pml']
     found.append(Library('Open MPI ob1', [*start, 'ob1', '--mca', 'btl', 'self,sm'], program, root))
-    found.append(Library('Open MPI UCX', [*start, 'ucx'], program, root))
+    found.append(Library('Open MPI UCX', [*start, 'ucx', '--mca', 'pml_ucx_tls', 'any', '--mca', 'pml_ucx_devices', 'any'], program, root))
     return found, missing
 
 

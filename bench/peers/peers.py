@@ -87,25 +87,25 @@ def libraries(build):
 # ---------------------------------------------------------------- running
 
 def finish(child):
-    """Its output, or None where it took too long; what is left of its group is ended."""
-    try: return child.communicate(timeout=PATIENCE)[0]
-    except subprocess.TimeoutExpired: return None
+    """(what it printed, whether it ended by itself); what hangs is ended with all that it started."""
+    try: return child.communicate(timeout=PATIENCE)[0], True
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGTERM)                         # launchers end their ranks
+        try: child.wait(timeout=5)
+        except subprocess.TimeoutExpired: os.killpg(child.pid, signal.SIGKILL)
+        return child.communicate()[0], False
     finally:
-        if child.poll() is None:
-            os.killpg(child.pid, signal.SIGTERM)                     # launchers end their ranks
-            try: child.wait(timeout=5)
-            except subprocess.TimeoutExpired: os.killpg(child.pid, signal.SIGKILL)
-            child.communicate()
+        if child.poll() is None: os.killpg(child.pid, signal.SIGKILL)
 
 
 def measure(library, ranks, words, cpus):
-    """(rows by (test, bytes), seconds, why there are none)."""
+    """(rows by (test, bytes), seconds, why it did not get to the end: nothing where it did)."""
     start = time.monotonic()
     child = subprocess.Popen(list(map(str, library.command(ranks, words))), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              start_new_session=True, env={**os.environ, **library.environment}, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
-    text, took = finish(child), time.monotonic() - start
-    if text is None: return {}, took, f'did not end within {PATIENCE} s'
+    (text, ended), took = finish(child), time.monotonic() - start
     rows = {(m[1], int(m[2])): (float(m[3]), m[4]) for m in re.finditer(r'^(\w+) (\d+) ([-+.\de]+) (\S+)$', text, re.M)}
+    if not ended: return rows, took, f'did not end within {PATIENCE} s'
     if child.returncode: return rows, took, f'exit code {child.returncode}: {(text.strip().splitlines() or ["no output"])[-1][:100]}'
     return rows, took, None
 
@@ -135,7 +135,7 @@ def take(o, found, cpus):
                 if (library.name, what, ranks) in failed: continue
                 rows, took, why = measure(library, ranks, words, cpus)
                 if why: failed[library.name, what, ranks] = why
-                elif what == 'start-up': rows = {('start-up', 0): (took, 's')}
+                if what == 'start-up': rows = {} if why else {('start-up', 0): (took, 's')}
                 for (test, size), (value, unit) in rows.items():
                     values.setdefault((test, ranks, size, unit), {}).setdefault(library.name, []).append(value)
             print(f'  round {r + 1} of {o.rounds}: {what}, {ranks} ranks          ', end='\r', file=sys.stderr, flush=True)

@@ -72,8 +72,10 @@ class Runs(unittest.TestCase):
 
     def test_a_run_that_hangs_is_ended(self):
         patience, peers.PATIENCE = peers.PATIENCE, 0.2
-        try: self.assertIn('did not end', self.shell('sleep 100')[2])
+        try: rows, _, why = self.shell('echo "latency 8 0.25 us"; sleep 100')
         finally: peers.PATIENCE = patience
+        self.assertIn('did not end', why)
+        self.assertEqual(rows, {('latency', 8): (0.25, 'us')}, 'what was measured before counts')
 
 
 if __name__ == '__main__':

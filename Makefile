@@ -1,19 +1,21 @@
 # The front door. Everything it does is a line of Meson; what a fresh Debian 12 lacks is installed first (tools/setup.sh).
 #
-#   make            builds everything                      make run        the ring example on 4 ranks
+#   make            builds everything                      make run        rain on real mountains, on 4 ranks: a picture and its numbers
 #   make test       builds and runs the tests              make test-long  the long ones
-#   make bench      the limits of this machine, and our figures beside them
+#   make bench      this machine's limits and our figures beside them; then mpt beside the MPI libraries that PyPI has
 #   make install PREFIX=DIR [DESTDIR=STAGE]                a release build; the tree may be moved afterwards
 #   make asan | tsan | clang | tidy                        sanitizers, the other compiler, clang-tidy
 #   make format | docs | clean                             formats; renews generated lists and pages; removes build folders
 #
-# MESON_OPTIONS goes to `meson setup`, NINJA_FLAGS to ninja, TEST_FLAGS to `meson test`; BUILD names the build folder.
+# MESON_OPTIONS goes to `meson setup`, NINJA_FLAGS to ninja, TEST_FLAGS to `meson test`, BENCH_FLAGS (--quick) to both benchmarks; BUILD
+# names the build folder.
 
 PREFIX ?= /usr/local
 BUILD ?= build
 MESON_OPTIONS ?=
 NINJA_FLAGS ?=
 TEST_FLAGS ?=
+BENCH_FLAGS ?=
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 SUITES := unit model stress proc example lint
@@ -31,8 +33,9 @@ setup:
 $(BUILD)/build.ninja: | setup
 	meson setup $(MESON_OPTIONS) $(BUILD)
 
-run: all
-	$(BUILD)/src/mptrun/mptrun -n 4 $(BUILD)/examples/ring
+run: $(BUILD)/build.ninja
+	ninja -C $(BUILD) $(NINJA_FLAGS) src/mptrun/mptrun examples/flood/flood
+	$(BUILD)/src/mptrun/mptrun -n 4 $(BUILD)/examples/flood/flood examples/flood/terrain.pgm $(BUILD)/flood.png
 
 test: all
 	$(TEST) -C $(BUILD) $(addprefix --suite ,$(SUITES))
@@ -45,7 +48,8 @@ build-release/build.ninja: | setup
 
 bench: build-release/build.ninja
 	ninja -C build-release all bench
-	python3 bench/run.py --build build-release
+	python3 bench/run.py --build build-release $(BENCH_FLAGS)
+	python3 bench/peers/peers.py --build build-release $(BENCH_FLAGS)
 
 build-install/build.ninja: | setup
 	meson setup --buildtype=release -Dtests=false -Dexamples=false --prefix='$(abspath $(PREFIX))' build-install

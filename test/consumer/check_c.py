@@ -51,6 +51,16 @@ def check_manual(tree):
         sys.exit(f'the page of MPI_Send: "{said}"')
 
 
+def check_peer_bench(tree, source, tmp):
+    """The program that `make bench` sets beside other libraries gives every figure on ours."""
+    figures = ['latency', 'bw', 'bibw', 'overlap', 'rate', 'pairs', 'collectives', 'memory', 'hello']
+    run(tree / 'bin/mptcc', '-Wall', '-Wextra', '-Werror', '-O1', source / 'bench/peers/peer_bench.c', '-o', tmp / 'peer_bench')
+    said = output(tree / 'bin/mptrun', '-n', '2', tmp / 'peer_bench', '-m', '8:64', '-i', '3', '-x', '1', *figures)
+    for figure in figures + ['barrier', 'alltoall']:
+        if figure != 'collectives' and not re.search(rf'^{figure} \d+ [\d.e+-]+ \S+$', said, re.M):
+            sys.exit(f'peer_bench gives no {figure}: "{said}"')
+
+
 def by_pkg_config(tree, source, tmp):
     flags = output('pkg-config', '--cflags', '--libs', 'mpt-mpi', env={**os.environ, 'PKG_CONFIG_PATH': str(tree / 'lib/pkgconfig')})
     run('cc', source / 'test/consumer/ring.c', '-o', tmp / 'ring', *shlex.split(flags))
@@ -89,6 +99,8 @@ def main():
         if missing := [name for name in TREE if not (tree / name).exists()]:
             sys.exit(f'missing in the tree: {", ".join(missing)}')
         check_manual(tree)
+        if how == 'mptcc':
+            check_peer_bench(tree, source, tmp)
         if (programs := ways[how](tree, source, tmp)) is None:
             print('skipped: the wheel of MPICH cannot be had (no network?)')
             return 77

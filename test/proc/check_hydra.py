@@ -42,12 +42,20 @@ def main():
     mpiexec = launcher(build / 'hydra')
     wrong = []
 
-    def job(ranks, *command, code=0, out=None, err='', env=()):
+    def started(*command, tries):
+        """hydra 4.3.2 now and then does not see that a rank has ended (6 of 100 times, with no mpt in it): then again."""
+        for left in reversed(range(tries)):
+            try:
+                return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60 if tries == 1 else 10)
+            except subprocess.TimeoutExpired:
+                if left == 0:
+                    raise
+
+    def job(ranks, *command, code=0, out=None, err='', env=(), tries=1):
         shown = f'mpiexec -n {ranks} {" ".join(command)}'
         print('+', shown, flush=True)
         program = build / 'test' / command[0]
-        done = subprocess.run([mpiexec, '-n', str(ranks), *env, program, *command[1:]], stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=60)
+        done = started(mpiexec, '-n', str(ranks), *env, program, *command[1:], tries=tries)
         if (code is None and done.returncode == 0) or (code is not None and done.returncode != code):
             wrong.append(f'{shown}: exit code {done.returncode}, wanted {code}\n{done.stdout}{done.stderr}')
         if out is not None and sorted(done.stdout.splitlines()) != sorted(out):
@@ -64,8 +72,8 @@ def main():
     job(2, 'proc_rank', 'twice', out=['rank 0 of 1'] * 2)
     job(3, 'c_process', 'abort', '7', code=7, err='MPI_Abort was called with error code 7')
     job(3, 'c_process', 'fatal', '5', code=6, err='MPI_Send: dest is 5; allowed: 0 to 2')
-    job(3, 'proc_rank', 'end', '1', 'kill', 'meet', code=9, err='BAD TERMINATION')
-    job(3, 'proc_rank', 'end', '2', 'exit0', 'meet', code=None, err='BAD TERMINATION') # without finalize
+    job(3, 'proc_rank', 'end', '1', 'kill', 'meet', code=9, err='BAD TERMINATION', tries=5)
+    job(3, 'proc_rank', 'end', '2', 'exit0', 'meet', code=None, err='BAD TERMINATION', tries=5) # without finalize
     job(3, 'proc_rank', 'hello', code=None, err='mpt: MPT_LANES=99 is out of range', env=('-env', 'MPT_LANES', '99'))
     print('\n'.join(wrong) or 'hydra starts programs of mpt')
     sys.exit(bool(wrong))

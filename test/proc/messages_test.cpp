@@ -66,7 +66,7 @@ std::string erring(int n, std::string const& which) { return ranks(n, mistakes +
 /// As the C interface says it: which rank's call it was.
 std::string ended(int who, int of, int code, std::string const& why) {
     auto const rank_of = "rank " + std::to_string(who) + " of " + std::to_string(of);
-    return rank_of + " (process {}) ended the job with exit code " + std::to_string(code) + ": " + why;
+    return rank_of + " on {} (process {}) ended the job with exit code " + std::to_string(code) + ": " + why;
 }
 std::string at(int who, int of, int code, std::string const& why) {
     return ended(who, of, code, why + " (rank " + std::to_string(who) + " of " + std::to_string(of) + ')');

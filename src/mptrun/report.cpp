@@ -26,7 +26,7 @@ std::uint64_t communicator(wait_snapshot const& w) { return number(w.context) & 
 
 char const* collective_name(mpt::tag label) {
     using enum mpt::coll::speaker;
-    switch (static_cast<mpt::coll::speaker>(label.value)) {
+    switch (mpt::coll::rooted_call::speaker_of(label)) {
     case barrier: return "MPI_Barrier";
     case allreduce: return "MPI_Allreduce";
     case allgather: return "MPI_Allgather";

@@ -38,9 +38,9 @@ struct control_header {
 
     alignas(line_pair) native::atomic<std::uint32_t> arrived; // meet(): ranks that came, over all rounds
     alignas(line_pair) native::atomic<std::uint32_t> aborted; // 0, or 1 + exit code of who ended the job
-    native::atomic<std::uint32_t> abort_rank;
-    native::atomic<std::uint32_t> no_membarrier; // set by a rank that could not register: then all fence
-    native::atomic<std::uint64_t> told;          // hash of the sentence that a rank says for all of them; 0: none yet
+    native::atomic<std::uint32_t> abort_rank;                 // 0, or 1 + rank of who ended the job, who alone says so
+    native::atomic<std::uint32_t> no_membarrier;              // set by a rank that could not register: then all fence
+    native::atomic<std::uint64_t> told; // hash of the sentence that a rank says for all of them; 0: none yet
 
     alignas(line_pair) native::atomic<std::uint32_t> copying; // ranks that are threads: job::begin_copy
 };

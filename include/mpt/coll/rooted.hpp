@@ -50,6 +50,8 @@ struct rooted_call {
         auto const r = static_cast<std::uint32_t>(root) % (1u << 18), n = number % (1u << 9);
         return tag{n << 22 | r << 4 | static_cast<std::uint32_t>(s)};
     }
+    /// The speaker of a message.
+    static speaker speaker_of(tag label) noexcept { return static_cast<speaker>(label.value & 15); }
     /// What is noted: the number in the low half, then the root, and the speaker in the highest four bits.
     std::uint64_t word() const noexcept {
         return std::uint64_t{number} | std::uint64_t{static_cast<std::uint32_t>(root)} << 32 |

@@ -24,7 +24,7 @@ namespace flood {
 
 /// What falls, and for how long we look. Seconds and metres.
 struct storm {
-    double hours = 12, rain_hours = 6, rain_mm = 120;
+    double hours = 18, rain_hours = 6, rain_mm = 120;
 
     double end() const { return hours * 3600; }
     double rain(double time) const { return time < rain_hours * 3600 ? rain_mm / 1000 / (rain_hours * 3600) : 0; }

@@ -51,19 +51,19 @@ struct combine_step {
     std::size_t n;
     void run() const { how(what, left, right, n); }
 };
-using step = std::variant<message_step, move_step, combine_step>;
+using plan_step = std::variant<message_step, move_step, combine_step>;
 
 /// The steps of one rank, and the memory they need.
 class plan {
     static constexpr std::size_t chunk = 1024, alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 
-    std::vector<step> steps_;
+    std::vector<plan_step> steps_;
     std::vector<scratch> memory_;
     std::span<std::byte> free_; // of the chunk that small objects share
 
 public:
-    std::vector<step> const& steps() const noexcept { return steps_; }
-    void add(step const& s) { steps_.push_back(s); }
+    std::vector<plan_step> const& steps() const noexcept { return steps_; }
+    void add(plan_step const& s) { steps_.push_back(s); }
     /// Bytes that live as long as the plan.
     std::span<std::byte> memory(std::size_t n) { return memory_.emplace_back(n).all(); }
     /// A copy that lives as long as the plan.

@@ -83,7 +83,7 @@ TYPED_TEST(coll_schedule, runs_again_and_again_on_new_data) {
                 for (long round = 0; round < 50; ++round) {
                     std::fill(v.begin(), v.end(), round + me);
                     s.start();
-                    while (round % 2 == 0 && !s.test()) {}
+                    while (round % 2 == 0 && !s.test()) std::this_thread::yield();
                     s.finish();
                     EXPECT_FALSE(s.is_active());
                     ASSERT_EQ(v, std::vector<long>(len, round * n + n * (n - 1) / 2));
@@ -141,7 +141,7 @@ TYPED_TEST(coll_schedule, what_an_operation_throws_comes_out_of_finish) {
         std::vector<long> v{1};
         coll::schedule s{team, 0, [&](auto const& t) { coll::allreduce(t, u.operand(), nullptr, writable(v).data(), 1); }};
         s.start();
-        while (!s.test()) {}
+        while (!s.test()) std::this_thread::yield();
         EXPECT_TRUE(s.failure());
         EXPECT_THROW(s.finish(), std::domain_error);
         EXPECT_FALSE(s.is_active());

@@ -4,6 +4,8 @@
 //
 // 2 ranks on 2 CPUs: latency, message rate, bandwidth one way and both ways, barrier. More ranks than CPUs, or one CPU for two
 // ranks (start it under taskset): latency, barrier and allreduce. Ranks are pinned in turn to the first two cores they may use.
+#include <mpi.h>
+
 #include <mpt/lock/none.hpp>
 #include <mpt/mpt.hpp>
 
@@ -70,6 +72,21 @@ public:
         }
         double const ns = (now_ns() - begin) / rounds / 2;
         if (v != static_cast<std::uint64_t>(rounds)) throw std::runtime_error{"ping-pong: a message was lost"};
+        return ns;
+    }
+
+    /// The same through the C interface, which is another door of the same environment: ns.
+    double c_ping_pong(int rounds = 100) {
+        std::uint64_t v = 0;
+        auto const send = [&] { MPI_Send(&v, sizeof v, MPI_BYTE, peer(), label, MPI_COMM_WORLD); };
+        double const begin = now_ns();
+        for (int i = 0; i < rounds; ++i) {
+            if (c_.side() == 0) send();
+            MPI_Recv(&v, sizeof v, MPI_BYTE, peer(), label, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            if (c_.side() == 1) ++v, send();
+        }
+        double const ns = (now_ns() - begin) / rounds / 2;
+        if (v != static_cast<std::uint64_t>(rounds)) throw std::runtime_error{"C ping-pong: a message was lost"};
         return ns;
     }
 
@@ -230,6 +247,15 @@ template <class Pair> void small_rows(Pair& us, pair_limits& limits, settings co
     out.add({rate, "send and recv", 8, "M/s", calls, "slots", slots});
 }
 
+/// The C interface beside the C++ facade.
+template <class Pair> void c_rows(Pair& us, settings const& s, report& out) {
+    MPI_Init(nullptr, nullptr);
+    auto [c, cxx] = interleave(us.who(), s.rounds(), us.whole([&] { return us.c_ping_pong(); }),
+                               us.whole([&] { return us.ping_pong_value(); }));
+    out.add({"8 bytes through MPI_Send and MPI_Recv, half round trip", "beside the C++ facade", 8, "ns", c, "C++ facade", cxx});
+    MPI_Finalize();
+}
+
 /// Everything that two ranks on two CPUs can show.
 template <class Env> void pair_rows(Env& env, crew& c, char* shared, settings const& s, report& out) {
     pages const own_from{s.largest}, own_into{s.largest}, limit_from{s.largest}, limit_into{s.largest};
@@ -252,6 +278,7 @@ template <class Env> void pair_rows(Env& env, crew& c, char* shared, settings co
     pair_of_ranks us{env.world(), c};
     settle(c);
     small_rows(us, limits, s, out);
+    if constexpr (std::is_same_v<Env, mpt::environment<mpt::standard_stack>>) c_rows(us, s, out);
     rows_of(us, limits, {"private memory", false, 1, own_from.data(), own_into.data()}, s, out);
     rows_of(us, limits, {"memory from the arena", true, 4096, arena.data(), arena.data() + s.largest}, s, out);
     env.deallocate(arena);

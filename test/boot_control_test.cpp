@@ -40,6 +40,7 @@ TEST(control, what_several_ranks_write_lies_on_lines_of_its_own) {
     EXPECT_GE(offsetof(control_header, arrived) - offsetof(control_header, launcher_pid), cache_line);
     EXPECT_GE(offsetof(control_header, aborted) - offsetof(control_header, arrived), line_pair);
     EXPECT_EQ(offsetof(control_record, waiting) % line_pair, 0u);
+    EXPECT_EQ(offsetof(control_record, calls) % line_pair, 0u);
 }
 
 TEST(control, every_job_has_its_own_cookie_and_number) {

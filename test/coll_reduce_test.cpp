@@ -63,7 +63,7 @@ TYPED_TEST(coll_reduce, an_operation_that_throws_is_the_callers_exception) {
 TYPED_TEST(coll_reduce, an_operation_may_send_messages) {
     this->job(4, [](auto world) {
         auto const& s = world.native();
-        typename TestFixture::team_type const team{s.wire, s.who, s.me};
+        typename TestFixture::team_type const team{s.wire, s.who, s.me, s.rooted_calls};
         user u{.act =
                    [](void* w) {
                        auto& me = *static_cast<decltype(world)*>(w);

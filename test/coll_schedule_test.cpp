@@ -198,7 +198,7 @@ TYPED_TEST(coll_schedule, threads_of_a_rank_run_schedules_of_two_communicators_a
         auto const other = world.dup();
         auto const work = [](auto const& c, unsigned seed) {
             auto const& s = c.native();
-            coll::team const team{s.wire, s.who, s.me};
+            coll::team const team{s.wire, s.who, s.me, s.rooted_calls};
             dice common{seed};
             for (std::uint32_t round = 0; round < 20; ++round) {
                 std::deque<pending<TypeParam>> all;

@@ -12,7 +12,7 @@ TYPED_TEST(coll_team, messages_go_by_the_ranks_of_the_group) {
         if (world.rank() == 1) return;
         auto const odd_one_out = mpt::group::of({3, 0, 2}); // world ranks, by rank here
         auto const me = *odd_one_out.find(world.rank());
-        typename TestFixture::team_type const team{world.native().wire, odd_one_out, me};
+        typename TestFixture::team_type const team{world.native().wire, odd_one_out, me, world.native().rooted_calls};
         EXPECT_EQ(team.size(), 3);
         EXPECT_EQ(team.me(), me);
         std::vector<int> const mine{100 + me};
@@ -25,7 +25,7 @@ TYPED_TEST(coll_team, messages_go_by_the_ranks_of_the_group) {
 TYPED_TEST(coll_team, never_meets_messages_between_two_ranks) {
     this->job(2, [](auto world) {
         auto const& s = world.native();
-        typename TestFixture::team_type const team{s.wire, s.who, s.me};
+        typename TestFixture::team_type const team{s.wire, s.who, s.me, s.rooted_calls};
         int const label = static_cast<int>(speaker::broadcast);
         std::vector<int> v{5};
         if (world.rank() == 0) {

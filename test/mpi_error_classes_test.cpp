@@ -46,6 +46,7 @@ TEST(mpi_error_classes, our_errors_belong_to_classes) {
     EXPECT_EQ(mpt::mpi_code_of(error{errc::truncate, ""}), 15);
     EXPECT_EQ(mpt::mpi_code_of(error{errc::rank_range, ""}), 6);
     EXPECT_EQ(mpt::mpi_code_of(error{errc::tag_range, ""}), 4);
+    EXPECT_EQ(mpt::mpi_code_of(error{errc::root, ""}), 8);
     EXPECT_EQ(mpt::mpi_code_of(error{errc::argument, ""}), 13);
     EXPECT_EQ(mpt::mpi_code_of(error{errc::no_memory, ""}), 39);
     for (int c = 0; c <= static_cast<int>(errc::protocol); ++c) {

@@ -18,6 +18,11 @@ template <class Object> attributes& attached_to(binding& b, Object& object) {
     return *object.attached;
 }
 
+template <class Object> attributes* attached_so_far(binding& b, Object const& object) {
+    std::lock_guard const g{b.changing};
+    return object.attached.get();
+}
+
 // --- functions of the user ------------------------------------------------------------------------------------------------------
 
 template <class Handle> using copy_function = int(Handle, int, void*, void*, void*, int*);
@@ -48,6 +53,13 @@ template <class Handle> remove_callback remover(delete_function<Handle>* f, void
 
 bool is_predefined(int key) noexcept { return key >= MPI_TAG_UB && key <= MPI_UNIVERSE_SIZE; }
 int& predefined(binding& b, int key) noexcept { return b.environment_attributes[static_cast<std::size_t>(key - MPI_TAG_UB)]; }
+
+/// Whoever got the pointer reads it at any time: it is written only when a code was added since.
+void renew_last_used_code(binding& b) {
+    auto const now = b.errors.last_used();
+    std::lock_guard const g{b.changing};
+    if (auto& told = predefined(b, MPI_LASTUSEDCODE); told != now) told = now;
+}
 
 void must_be_users(call& on, int key) {
     if (is_predefined(key))
@@ -82,6 +94,8 @@ void free_key(call& on, keyvals& keys, int& key) {
 
 attributes& attributes_of(binding& b, comm& c) { return attached_to(b, c); }
 attributes& attributes_of(binding& b, datatype_object& t) { return attached_to(b, t); }
+attributes* attributes_if_any(binding& b, comm const& c) { return attached_so_far(b, c); }
+attributes* attributes_if_any(binding& b, datatype_object const& t) { return attached_so_far(b, t); }
 
 void begin_attributes(binding& b) {
     predefined(b, MPI_TAG_UB) = tag_upper_bound;
@@ -105,7 +119,7 @@ void Comm_get_attr(call& on, comm& c, int key, void* into, int& flag) {
     if (!is_predefined(key)) return get(on, c, key, into, flag);
     on.not_null(into, "attribute_val");
     auto& b = on.of();
-    if (key == MPI_LASTUSEDCODE) predefined(b, key) = b.errors.last_used();
+    if (key == MPI_LASTUSEDCODE) renew_last_used_code(b);
     void* const value = &predefined(b, key);
     std::memcpy(into, &value, sizeof value);
     flag = 1;

@@ -8,14 +8,17 @@ namespace mpt::c {
 
 attributes& attributes_of(binding& b, comm& c);
 attributes& attributes_of(binding& b, datatype_object& t);
+/// Null: nobody has asked for them yet.
+attributes* attributes_if_any(binding& b, comm const& c);
+attributes* attributes_if_any(binding& b, datatype_object const& t);
 
 /// A new object gets what a dup gives it. Where that fails, it has none of them, and the error is thrown.
 template <class Object> void copy_attributes(binding& b, Object& from, Object& to) {
-    if (from.attached) attributes_of(b, from).copy_to(from.handle, attributes_of(b, to), to.handle);
+    if (auto* const had = attributes_if_any(b, from)) had->copy_to(from.handle, attributes_of(b, to), to.handle);
 }
 /// Before an object is freed. Where a callback refuses, the object stays, and the error is thrown.
 template <class Object> void remove_attributes(binding& b, Object& of) {
-    if (of.attached) attributes_of(b, of).remove_all(of.handle);
+    if (auto* const had = attributes_if_any(b, of)) had->remove_all(of.handle);
 }
 
 } // namespace mpt::c

@@ -39,6 +39,16 @@ binding::~binding() {
     forget_datatypes(*this);
 }
 
+std::string name_of(binding& b, std::string const& name) {
+    std::lock_guard const g{b.changing};
+    return name;
+}
+void rename(binding& b, std::string& name, char const* text) {
+    std::string next{std::string_view{text}.substr(0, MPI_MAX_OBJECT_NAME - 1)};
+    std::lock_guard const g{b.changing};
+    name.swap(next);
+}
+
 #if defined(MPT_C_THREADS)
 void take_up(binding& b) noexcept { mine = &b; }
 binding& here() noexcept { return *mine; }

@@ -84,6 +84,9 @@ struct binding {
 
 /// An object's error handler, which lives while it is used: it may free itself.
 ref<errhandler> handler_of(binding& b, comm const& c);
+/// The name of an object, which any thread may ask for and change at any time.
+std::string name_of(binding& b, std::string const& name);
+void rename(binding& b, std::string& name, char const* text);
 /// Does with an error what a handler does, and comes back where that does. The object is the one that is not null.
 void handle_error(binding& b, errhandler const& h, MPI_Comm comm, MPI_File file, int code, std::string const& text);
 

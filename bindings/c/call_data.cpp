@@ -20,8 +20,9 @@ void call::data(void const* p, std::int64_t count, datatype_object const& t, cha
         fail(MPI_ERR_BUFFER, std::string{argument} + " is MPI_IN_PLACE, which is not allowed here");
     if (p != MPI_BOTTOM || count == 0 || t.type.size() == 0 || is_absolute(t.type)) [[likely]]
         return;
+    auto const name = name_of(binding_, t.name);
     fail(MPI_ERR_BUFFER, std::string{argument} + " is a null pointer (MPI_BOTTOM), and should hold " + std::to_string(count) +
-                             " elements of " + (t.name.empty() ? "a datatype whose displacements are no addresses" : t.name));
+                             " elements of " + (name.empty() ? "a datatype whose displacements are no addresses" : name));
 }
 
 void call::data(void const* p, numbers counts, std::int64_t n, datatype_object const& t, char const* argument) const {

@@ -7,7 +7,7 @@
 
 namespace mpt::c {
 
-inline coll::team<stack> team_of(comm const& c) noexcept { return {wire_of(c), c.members, c.me}; }
+inline coll::team<stack> team_of(comm const& c) noexcept { return {wire_of(c), c.members, c.me, *c.rooted_calls}; }
 
 [[noreturn]] void same_memory(call const& on, char const* one, char const* other);
 /// MPI_IN_PLACE at another rank than the root.

@@ -31,6 +31,8 @@ struct comm : counted {
     std::unique_ptr<attributes> attached; // made when they are first asked for (attributes.hpp)
     std::uint32_t assertions = 0;         // hints: bits by communicators.cpp's list
     std::optional<cartesian> grid;
+    std::uint32_t* rooted_calls = &own_calls; // its collectives with a root so far; MPI_COMM_WORLD's are every facade's
+    std::uint32_t own_calls = 0;
     native_atomics::atomic<std::uint32_t> schedules{0}; // collectives begun or prepared so far that do not block
 
     comm(group g, mpt::rank r, context_id c, void* on_lane) : members{std::move(g)}, me{r}, context{c}, lane{on_lane} {}

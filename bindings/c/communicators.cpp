@@ -69,12 +69,19 @@ constexpr std::string_view assertions[] = {"mpi_assert_no_any_tag", "mpi_assert_
                                            "mpi_assert_allow_overtaking", "mpi_assert_strict_start_ordering"};
 
 /// What is not among the assertions, or no boolean, is ignored.
-void take_hints(comm& c, info_object const* hints) {
+void take_hints(binding& b, comm& c, info_object const* hints) {
+    std::uint32_t told = 0, wanted = 0;
     for (std::uint32_t i = 0; hints && i < std::size(assertions); ++i) {
         auto const value = hints->hints.get(assertions[i]);
         auto const yes = value ? as_boolean(*value) : std::nullopt;
-        if (yes) c.assertions = (c.assertions & ~(1u << i)) | std::uint32_t{*yes} << i;
+        if (yes) told |= 1u << i, wanted |= std::uint32_t{*yes} << i;
     }
+    std::lock_guard const g{b.changing};
+    c.assertions = (c.assertions & ~told) | wanted;
+}
+std::uint32_t assertions_of(binding& b, comm const& c) {
+    std::lock_guard const g{b.changing};
+    return c.assertions;
 }
 
 // --- the life of a communicator -------------------------------------------------------------------------------------------------
@@ -84,7 +91,7 @@ MPI_Comm duplicate(call& on, comm& c, info_object const* hints) {
     ref<comm> const kept{c}; // callbacks may free it
     auto const twin = derived(b, c, c.members, agreed(b, team_of(c)));
     twin->grid = c.grid;
-    take_hints(*twin, hints);
+    take_hints(b, *twin, hints);
     auto const handle = publish(b, twin);
     try {
         copy_attributes(b, c, *twin);
@@ -129,7 +136,8 @@ void complete_pending(binding& b, comm const& c) {
 void free_comm(call& on, MPI_Comm& handle, bool when_done) {
     auto& b = on.of();
     ref<comm> const c{b.comms.get(handle)};
-    if (c.get() == b.world || c.get() == b.self) on.fail(MPI_ERR_COMM, "comm is " + c->name + ", which cannot be freed");
+    if (c.get() == b.world || c.get() == b.self)
+        on.fail(MPI_ERR_COMM, "comm is " + name_of(b, c->name) + ", which cannot be freed");
     if (when_done) complete_pending(b, *c);
     remove_attributes(b, *c);
     if (c->buffer) c->buffer->flush(); // it is detached
@@ -188,8 +196,9 @@ void Comm_create_group(call& on, comm& c, group_object& g, int tag, MPI_Comm& ma
     auto& b = on.of();
     check_subset(on, c, g.members);
     made = MPI_COMM_NULL;
-    if (auto const me = g.members.find(b.run().me()))
-        made = publish(b, derived(b, c, g.members, agreed(b, {side_wire(b, c, tag), g.members, *me})));
+    auto const me = g.members.find(b.run().me());
+    std::uint32_t calls = 0; // of the side wire, which is there for this one alone
+    if (me) made = publish(b, derived(b, c, g.members, agreed(b, {side_wire(b, c, tag), g.members, *me, calls})));
 }
 void Comm_split(call& on, comm& c, int color, int key, MPI_Comm& made) {
     made = handle_or_null(on.of(), split(on.of(), c, color, key));
@@ -200,16 +209,17 @@ void Comm_split_type(call& on, comm& c, int type, int key, info_object* hints, M
 void Comm_free(call& on, MPI_Comm& handle) { free_comm(on, handle, false); }
 void Comm_disconnect(call& on, MPI_Comm& handle) { free_comm(on, handle, true); }
 
-void Comm_set_info(call&, comm& c, info_object* hints) { take_hints(c, hints); }
+void Comm_set_info(call& on, comm& c, info_object* hints) { take_hints(on.of(), c, hints); }
 void Comm_get_info(call& on, comm& c, MPI_Info& used) {
     auto hints = ref<info_object>::adopt(new info_object);
+    auto const set = assertions_of(on.of(), c);
     for (std::uint32_t i = 0; i < std::size(assertions); ++i)
-        hints->hints.set(assertions[i], (c.assertions >> i & 1) != 0 ? "true" : "false");
+        hints->hints.set(assertions[i], (set >> i & 1) != 0 ? "true" : "false");
     used = binding::publish<MPI_Info>(on.of().infos, std::move(hints));
 }
-void Comm_set_name(call&, comm& c, char const* name) { c.name = std::string_view{name}.substr(0, MPI_MAX_OBJECT_NAME - 1); }
-void Comm_get_name(call&, comm* c, char* name, int& length) {
-    put_text(c ? c->name : "MPI_COMM_NULL", name, MPI_MAX_OBJECT_NAME, length);
+void Comm_set_name(call& on, comm& c, char const* name) { rename(on.of(), c.name, name); }
+void Comm_get_name(call& on, comm* c, char* name, int& length) {
+    put_text(c ? name_of(on.of(), c->name) : "MPI_COMM_NULL", name, MPI_MAX_OBJECT_NAME, length);
 }
 
 } // namespace impl

@@ -18,7 +18,10 @@ bool is_unnamed(datatype const& t) noexcept {
     return c == combiner::f90_real || c == combiner::f90_complex || c == combiner::f90_integer;
 }
 
-std::string name_of(datatype_object const& t) { return t.name.empty() ? "of the datatype" : t.name; }
+std::string name_of(call& on, datatype_object const& t) {
+    auto name = name_of(on.of(), t.name);
+    return name.empty() ? "of the datatype" : name;
+}
 
 /// How a type was made, if the call's form can tell it.
 datatype_contents const& contents_of(call const& on, datatype_object const& t) {
@@ -120,7 +123,8 @@ void Type_dup(call& on, datatype_object& old, MPI_Datatype& made) {
 }
 void Type_free(call& on, MPI_Datatype& handle) {
     auto& t = on.object(handle, "datatype");
-    if (is_named(t.type) || is_unnamed(t.type)) on.fail(MPI_ERR_TYPE, "datatype is predefined (" + name_of(t) + "), and stays");
+    if (is_named(t.type) || is_unnamed(t.type))
+        on.fail(MPI_ERR_TYPE, "datatype is predefined (" + name_of(on, t) + "), and stays");
     remove_attributes(on.of(), t);
     on.of().datatypes.remove(word_of(handle))->let_go();
     handle = MPI_DATATYPE_NULL;
@@ -155,7 +159,7 @@ void Type_get_envelope(call& on, datatype_object& t, MPI_Count& integers, MPI_Co
 void Type_get_contents(call& on, datatype_object& t, MPI_Count max_integers, MPI_Count max_addresses, MPI_Count max_counts,
                        MPI_Count max_types, int* integers, MPI_Aint* addresses, MPI_Count* counts, MPI_Datatype* types) {
     auto const& how = contents_of(on, t);
-    if (is_named(t.type)) on.fail(MPI_ERR_TYPE, "datatype is predefined (" + name_of(t) + "), and was not made by a call");
+    if (is_named(t.type)) on.fail(MPI_ERR_TYPE, "datatype is predefined (" + name_of(on, t) + "), and was not made by a call");
     require_room(on, "max_integers", max_integers, how.integers.size());
     require_room(on, "max_addresses", max_addresses, how.addresses.size());
     require_room(on, "max_large_counts", max_counts, how.counts.size());
@@ -168,11 +172,9 @@ void Type_get_contents(call& on, datatype_object& t, MPI_Count max_integers, MPI
 
 // --- names ----------------------------------------------------------------------------------------------------------------------
 
-void Type_set_name(call&, datatype_object& t, char const* name) {
-    t.name = std::string_view{name}.substr(0, MPI_MAX_OBJECT_NAME - 1);
-}
-void Type_get_name(call&, datatype_object* t, char* name, int& length) {
-    put_text(t ? t->name : "MPI_DATATYPE_NULL", name, MPI_MAX_OBJECT_NAME, length);
+void Type_set_name(call& on, datatype_object& t, char const* name) { rename(on.of(), t.name, name); }
+void Type_get_name(call& on, datatype_object* t, char* name, int& length) {
+    put_text(t ? name_of(on.of(), t->name) : "MPI_DATATYPE_NULL", name, MPI_MAX_OBJECT_NAME, length);
 }
 
 // --- predefined types that are looked for ---------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ ref<comm> predefined(binding& b, communicator_state<stack> const& s, char const*
     auto c = ref<comm>::adopt(new comm{s.who, s.me, s.wire.context(), &s.wire.on()});
     c->name = name;
     c->handle = handle;
+    c->rooted_calls = &s.rooted_calls;
     c->handler = ref<errhandler>{b.errhandlers.get(MPI_ERRORS_ARE_FATAL)};
     return c;
 }

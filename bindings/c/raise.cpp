@@ -8,13 +8,14 @@ namespace mpt::c {
 
 namespace {
 
-std::string name_of(comm const& c) { return c.name.empty() ? "a communicator without a name" : c.name; }
-
-std::string where(binding const& b, comm const* c) {
+std::string where(binding& b, comm const* c) {
     if (b.at != stage::running) return "";
     std::string s = " (rank " + std::to_string(b.world->me) + " of " + std::to_string(b.world->size());
-    if (c && c != b.world && c != b.self)
-        s += ", rank " + std::to_string(c->me) + " of " + std::to_string(c->size()) + " in " + name_of(*c);
+    if (c && c != b.world && c != b.self) {
+        auto const name = name_of(b, c->name);
+        s += ", rank " + std::to_string(c->me) + " of " + std::to_string(c->size()) + " in " +
+             (name.empty() ? "a communicator without a name" : name);
+    }
     return s + ')';
 }
 

@@ -116,6 +116,7 @@ error_class class_of(errc code) noexcept {
     case errc::argument: return arg;
     case errc::rank_range: return error_class::rank;
     case errc::tag_range: return error_class::tag;
+    case errc::root: return error_class::root;
     case errc::truncate: return truncate;
     case errc::no_memory: return no_mem;
     case errc::peer_gone: return proc_aborted;

@@ -115,6 +115,7 @@ job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::s
     put(mine.job_values, job_values);
     mine.slice_bytes = impl_->arena->own_limit();
     mine.addresses = {};
+    mine.calls.clear();
     if (fences() == fence_mode::sleeper && !register_heavy()) {
         impl_->header->fences.store(fence_mode::both, std::memory_order_relaxed); // order: meet() publishes it
         impl_->header->no_membarrier.store(1, std::memory_order_relaxed);         // order: meet() publishes it

@@ -10,6 +10,7 @@ using mpt::c::test::dup_of;
 using mpt::c::test::expect_failure;
 using mpt::c::test::expect_ring;
 using mpt::c::test::ranks;
+using mpt::c::test::thread_of_rank;
 
 void* number(std::intptr_t n) { return reinterpret_cast<void*>(n); }
 std::intptr_t number(void* p) { return reinterpret_cast<std::intptr_t>(p); }
@@ -286,6 +287,72 @@ TEST(CAttributes, TheirFirstNamesStillWork) {
         EXPECT_EQ(value_of(twin, key), 6);
         MPI_Comm_free(&twin);
         MPI_Keyval_free(&key);
+    });
+}
+
+/// What one thread changes another may ask for, copy and name in an error: every answer is one that was given.
+TEST(CAttributes, NamesAndHintsAreSafeBetweenThreads) {
+    ranks(1, [](int, int) {
+        int const times = 300;
+        MPI_Comm c = dup_of(MPI_COMM_WORLD);
+        MPI_Datatype type = MPI_DATATYPE_NULL;
+        MPI_Info hints = MPI_INFO_NULL;
+        int key = 0;
+        MPI_Type_contiguous(2, MPI_INT, &type);
+        MPI_Info_create(&hints);
+        MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
+        std::string const names[] = {"a name", "another one, which is so long that it lies in memory of its own"};
+        MPI_Comm_set_name(c, names[0].c_str());
+        MPI_Type_set_name(type, names[0].c_str());
+        auto const one_of_both = [&](std::string const& seen) { return seen == names[0] || seen == names[1]; };
+        auto const changes = [&](int first) {
+            for (int i = first; i < times; ++i) {
+                auto const* const name = names[i % 2].c_str();
+                EXPECT_EQ(MPI_Comm_set_name(c, name), MPI_SUCCESS);
+                EXPECT_EQ(MPI_Type_set_name(type, name), MPI_SUCCESS);
+                EXPECT_EQ(MPI_Comm_set_attr(c, key, number(i % 2)), MPI_SUCCESS);
+                EXPECT_EQ(MPI_Info_set(hints, "mpi_assert_exact_length", i % 2 != 0 ? "true" : "false"), MPI_SUCCESS);
+                EXPECT_EQ(MPI_Comm_set_info(c, hints), MPI_SUCCESS);
+                if (i % 16 == 0) { EXPECT_EQ(MPI_Comm_delete_attr(c, key), MPI_SUCCESS); }
+            }
+        };
+        auto const asks = [&] {
+            char text[MPI_MAX_OBJECT_NAME] = {};
+            for (int i = 0; i < times; ++i) {
+                int n = 0, flag = 0;
+                void* value = nullptr;
+                EXPECT_EQ(MPI_Comm_get_name(c, text, &n), MPI_SUCCESS);
+                EXPECT_TRUE(one_of_both(text)) << text;
+                EXPECT_EQ(MPI_Type_get_name(type, text, &n), MPI_SUCCESS);
+                EXPECT_TRUE(one_of_both(text)) << text;
+                EXPECT_EQ(MPI_Comm_get_attr(c, key, &value, &flag), MPI_SUCCESS);
+                EXPECT_TRUE(!flag || number(value) == 0 || number(value) == 1);
+                EXPECT_EQ(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &value, &flag), MPI_SUCCESS);
+                EXPECT_EQ(*static_cast<int*>(value), MPI_ERR_LASTCODE);
+                MPI_Info used = MPI_INFO_NULL;
+                EXPECT_EQ(MPI_Comm_get_info(c, &used), MPI_SUCCESS);
+                EXPECT_EQ(MPI_Info_free(&used), MPI_SUCCESS);
+                EXPECT_EQ(MPI_Send(nullptr, -1, MPI_INT, 0, 0, c), MPI_ERR_COUNT); // the sentence names the communicator
+            }
+        };
+        auto const copies = [&] { // the one thread that calls a collective
+            for (int i = 0; i < times / 10; ++i) {
+                auto twin = dup_of(c);
+                auto const seen = value_of(twin, key);
+                EXPECT_TRUE(seen == 0 || seen == 1) << seen;
+                MPI_Comm_free(&twin);
+            }
+        };
+        std::vector<std::thread> all;
+        all.push_back(thread_of_rank([&] { changes(0); }));
+        all.push_back(thread_of_rank([&] { changes(1); }));
+        all.push_back(thread_of_rank(asks));
+        all.push_back(thread_of_rank(copies));
+        for (auto& t : all) t.join();
+        MPI_Comm_free_keyval(&key);
+        MPI_Info_free(&hints);
+        MPI_Type_free(&type);
+        MPI_Comm_free(&c);
     });
 }
 

@@ -334,6 +334,33 @@ TEST(CCollectives, RootsThatAreNotThereAreRefused) {
     });
 }
 
+/// Each waits for the other: both hear of it, and everything works afterwards.
+TEST(CCollectives, RootsThatDifferAreToldToAllThatWait) {
+    ranks(2, [](int me, int) {
+        int x[8] = {}, y[8] = {}, n[2] = {1, 1}, at[2] = {0, 1};
+        auto const world = MPI_COMM_WORLD;
+        int const other = 1 - me;
+        auto const told = [](int code, char const* function, char const* rank_0, char const* rank_1) {
+            expect_failure(code, MPI_ERR_ROOT, {function, rank_0, rank_1, "with the same root (rank "});
+        };
+        told(MPI_Bcast(x, 1, MPI_INT, other, world), "MPI_Bcast: ", "rank 0 called a broadcast with root 1",
+             "rank 1 called a broadcast with root 0");
+        told(MPI_Gather(x, 1, MPI_INT, y, 1, MPI_INT, me, world), "MPI_Gather: ", "rank 0 called a gather with root 0",
+             "rank 1 called a gather with root 1");
+        told(MPI_Gatherv(x, 1, MPI_INT, y, n, at, MPI_INT, me, world), "MPI_Gatherv: ", "with root 0", "with root 1");
+        told(MPI_Scatter(x, 1, MPI_INT, y, 1, MPI_INT, other, world), "MPI_Scatter: ", "rank 0 called a scatter with root 1",
+             "rank 1 called a scatter with root 0");
+        told(MPI_Scatterv(x, n, at, MPI_INT, y, 1, MPI_INT, other, world), "MPI_Scatterv: ", "with root 1", "with root 0");
+        told(MPI_Reduce(x, y, 1, MPI_INT, MPI_SUM, me, world), "MPI_Reduce: ", "rank 0 called a reduce with root 0",
+             "rank 1 called a reduce with root 1");
+        int all = me == 0 ? 7 : 0, sum = 0;
+        EXPECT_EQ(MPI_Bcast(&all, 1, MPI_INT, 0, world), MPI_SUCCESS);
+        EXPECT_EQ(all, 7);
+        EXPECT_EQ(MPI_Reduce(&all, &sum, 1, MPI_INT, MPI_SUM, 1, world), MPI_SUCCESS);
+        EXPECT_EQ(sum, me == 1 ? 14 : 0);
+    });
+}
+
 TEST(CCollectives, InPlaceIsRefusedWhereItMeansNothing) {
     ranks(2, [](int me, int) {
         int x[2] = {}, y[2] = {}, n[2] = {1, 1}, at[2] = {0, 1};

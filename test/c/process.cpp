@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -38,10 +39,18 @@ void work(int argc, char** argv) {
     std::printf("%s %s sum %d\n", all.c_str(), told().c_str(), sum);
 }
 
+void finalize_at_exit() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    std::printf("%s at exit\n", told().c_str());
+}
+
 std::map<std::string, void (*)(int)> const ways{
     {"abort", [](int code) { at_rank_0([&] { MPI_Abort(MPI_COMM_WORLD, code); }); }},
     {"abort-self", [](int code) { at_rank_0([&] { MPI_Abort(MPI_COMM_SELF, code); }); }},
     {"fatal", [](int dest) { at_rank_0([&] { MPI_Send(nullptr, 0, MPI_INT, dest, 1, MPI_COMM_WORLD); }); }},
+    {"abort-in-thread", [](int code) { at_rank_0([&] { std::thread{[&] { MPI_Abort(MPI_COMM_WORLD, code); }}.join(); }); }},
+    {"exit", [](int code) { at_rank_0([&] { std::exit(code); }); }},
     {"twice", [](int) { MPI_Init(nullptr, nullptr); }},
     {"after",
      [](int) {
@@ -61,7 +70,10 @@ int main(int argc, char** argv) {
     std::string const way = argc > 1 ? argv[1] : "work";
     if (way == "work") return work(argc, argv), 0;
     if (way == "before") return rank_of();
+    if (way == "finalize-at-exit") std::atexit(finalize_at_exit);
     MPI_Init(&argc, &argv);
+    if (way == "finalize-at-exit") return 0;
+    if (way == "return") return at_rank_0([] {}), argc > 2 ? std::atoi(argv[2]) : 0;
     ways.at(way)(argc > 2 ? std::atoi(argv[2]) : 0);
     std::puts("went on");
     return 0;

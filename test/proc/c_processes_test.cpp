@@ -33,6 +33,30 @@ TEST(c_processes, know_whether_mpi_is_there) {
     EXPECT_EQ(alone.out, "00 10 11 sum 0\n");
 }
 
+TEST(c_processes, may_leave_mpi_from_a_function_that_runs_at_exit) {
+    for (int n : {1, 3}) {
+        auto const e = ranks(n, "finalize-at-exit");
+        EXPECT_EQ(e.code, 0) << e.err;
+        EXPECT_EQ(e.err, "");
+        auto wanted = std::string{};
+        for (int i = 0; i < n; ++i) wanted += "11 at exit\n";
+        EXPECT_EQ(e.out, wanted);
+    }
+}
+
+/// Nobody waits for a program that is alone: how it ends is its own business.
+TEST(c_processes, that_are_alone_need_not_finalize) {
+    for (auto const* how : {"exit", "return"})
+        for (int code : {0, 3}) {
+            auto const e = run(program + ' ' + how + ' ' + std::to_string(code), 30s);
+            EXPECT_EQ(e.code, code) << how;
+            EXPECT_EQ(e.err, "") << how;
+        }
+    auto const aborted = run(program + " abort-self 9", 30s);
+    EXPECT_EQ(aborted.code, 9);
+    EXPECT_TRUE(aborted.says("MPI_Abort was called with error code 9")) << aborted.err;
+}
+
 struct fault {
     char const* how;
     int ranks, code;
@@ -54,6 +78,13 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(fault{"abort 7", 3, 7, "MPI_Abort was called with error code 7"},
                     fault{"abort-self 9", 1, 9, "MPI_Abort was called with error code 9"},
                     fault{"abort 200", 1, 200, "MPI_Abort was called with error code 200"},
+                    fault{"abort 0", 2, 1, "MPI_Abort was called with error code 0"},
+                    fault{"abort-self 9", 3, 9, "rank 0 of 3"}, // a part of a job cannot end alone
+                    fault{"abort-in-thread 11", 3, 11, "MPI_Abort was called with error code 11"},
+                    fault{"exit 0", 3, 1, "ended without finalizing (exit code 0); ending the other 2 ranks."},
+                    fault{"exit 3", 3, 3, "ended with exit code 3; ending the other 2 ranks."},
+                    fault{"return 0", 3, 1, "ended without finalizing (exit code 0); ending the other 2 ranks."},
+                    fault{"return 4", 3, 4, "ended with exit code 4; ending the other 2 ranks."},
                     fault{"fatal 5", 3, err_rank, "MPI_Send: dest is 5; allowed: 0 to 2, MPI_PROC_NULL (rank 0 of 3)"},
                     fault{"fatal -9", 1, err_rank, "MPI_Send: dest is -9"},
                     fault{"before", 1, err_other, "MPI_Comm_rank: called before MPI_Init"},
@@ -61,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
                     fault{"twice", 1, err_other, "MPI_Init: MPI_Init was called already"},
                     fault{"again", 1, err_other, "MPI_Init: called after MPI_Finalize; MPI cannot be entered twice"}),
     [](auto const& i) {
-        std::string name = i.param.how;
+        auto name = std::to_string(i.param.ranks) + " ranks " + i.param.how;
         std::ranges::replace_if(
             name, [](char c) { return c == ' ' || c == '-'; }, '_');
         return name;

@@ -28,7 +28,7 @@ template <class Suite, class Step> void random_steps(unsigned jobs, int steps, S
         auto const lanes = config::values{}.template set<"MPT_LANES">(first.coin() ? "1" : "3");
         Suite::job(n, lanes, [&](typename Suite::view world) {
             auto const& state = world.native();
-            typename Suite::team_type const team{state.wire, state.who, state.me};
+            typename Suite::team_type const team{state.wire, state.who, state.me, state.rooted_calls};
             dice common{seed}, own{seed + 7919u * static_cast<unsigned>(state.me + 1)};
             for (int i = 0; i < steps; ++i) step(team, common, own);
         });

@@ -20,7 +20,7 @@ template <class Stack> struct team_over : over<Stack> {
     template <class F> static void run_team(int n, F&& fn) {
         over<Stack>::job(n, [&](typename over<Stack>::view world) {
             auto const& s = world.native();
-            fn(team_type{s.wire, s.who, s.me}, static_cast<int>(s.me));
+            fn(team_type{s.wire, s.who, s.me, s.rooted_calls}, static_cast<int>(s.me));
         });
     }
     /// The sentence that the first rank to fail throws.

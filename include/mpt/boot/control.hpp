@@ -14,6 +14,7 @@
 
 #include <mpt/core/atomics.hpp>
 #include <mpt/core/types.hpp>
+#include <mpt/wait/calls.hpp>
 #include <mpt/wait/record.hpp>
 
 namespace mpt::inline v0::boot {
@@ -67,6 +68,7 @@ struct control_record {
     std::array<char, 1024> job_values;      // "NAME=value\n..." of the job-wide rows, for the message when they differ
     std::array<address, 48> addresses;      // 16 lanes of three transports
     alignas(line_pair) wait_record waiting; // what the rank waits for, for the hang report
+    alignas(line_pair) call_log calls;      // the collectives with a root that it called last, for those who wait for it
 };
 static_assert(sizeof(control_record) == 8192);
 

@@ -88,8 +88,9 @@ template <team_type Team> void broadcast_cut(Team const& t, place const& data, s
 
 /// data: at the root what is sent, elsewhere room for it; of the same packed size on all ranks.
 template <team_type Team> void broadcast(Team const& t, place const& data, std::int32_t root) {
-    if (t.size() >= 4 && data.in.size() >= cut_least) detail::broadcast_cut(t, data, root);
-    else detail::broadcast_tree(t, data, root);
+    auto const rooted = t.rooted(speaker::broadcast, root);
+    if (t.size() >= 4 && data.in.size() >= cut_least) detail::broadcast_cut(rooted, data, root);
+    else detail::broadcast_tree(rooted, data, root);
 }
 
 } // namespace mpt::inline v0::coll

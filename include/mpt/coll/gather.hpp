@@ -54,15 +54,17 @@ void gather_linear(Team const& t, std::optional<source> const& mine, by_rank<sin
 /// root only.
 template <team_type Team> void gather(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
     auto const size = t.me() == root ? all(root).size() : mine->size();
+    auto const rooted = t.rooted(speaker::gather, root);
     if (t.me() == root && mine) t.keep(*mine, all(root));
-    if (t.size() >= gather_tree_ranks && size <= gather_tree_most) detail::gather_tree(t, mine, all, size, root);
-    else detail::gather_linear(t, mine, all, root);
+    if (t.size() >= gather_tree_ranks && size <= gather_tree_most) detail::gather_tree(rooted, mine, all, size, root);
+    else detail::gather_linear(rooted, mine, all, root);
 }
 
 /// Pieces of any sizes.
 template <team_type Team> void gatherv(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
+    auto const rooted = t.rooted(speaker::gather, root);
     if (t.me() == root && mine) t.keep(*mine, all(root));
-    detail::gather_linear(t, mine, all, root);
+    detail::gather_linear(rooted, mine, all, root);
 }
 
 } // namespace mpt::inline v0::coll

@@ -55,15 +55,28 @@ using plan_step = std::variant<message_step, move_step, combine_step>;
 
 /// The steps of one rank, and the memory they need.
 class plan {
+public:
+    enum class sort : std::uint8_t { sends, receives, others };
+
+private:
     static constexpr std::size_t chunk = 1024, alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 
     std::vector<plan_step> steps_;
     std::vector<scratch> memory_;
     std::span<std::byte> free_; // of the chunk that small objects share
+    std::uint32_t phase_ = 0;
+    sort open_ = sort::others; // which more messages may belong to the last phase
 
 public:
     std::vector<plan_step> const& steps() const noexcept { return steps_; }
     void add(plan_step const& s) { steps_.push_back(s); }
+    /// The phase of messages that come next. Those of one sort that follow each other are a phase.
+    std::uint32_t phase_for(sort s) noexcept {
+        if (s == sort::others || std::exchange(open_, s) != s) ++phase_;
+        return phase_;
+    }
+    /// What comes next begins a phase.
+    void close_phase() noexcept { open_ = sort::others; }
     /// Bytes that live as long as the plan.
     std::span<std::byte> memory(std::size_t n) { return memory_.emplace_back(n).all(); }
     /// A copy that lives as long as the plan.
@@ -78,14 +91,12 @@ public:
 
 /// A team (coll/team.hpp) that writes down what is asked of it.
 class recorder {
-    enum class open : std::uint8_t { nothing, sends, receives };
+    using sort = plan::sort;
 
     plan* plan_;
     group const* who_;
     rank me_;
     std::uint32_t number_;
-    mutable std::uint32_t phase_ = 0;
-    mutable open open_ = open::nothing;
 
 public:
     static constexpr std::uint32_t numbers = 1u << 27;
@@ -96,20 +107,20 @@ public:
 
     rank me() const noexcept { return me_; }
     std::int32_t size() const noexcept { return who_->size(); }
+    recorder const& rooted(speaker, std::int32_t) const noexcept { return *this; }
 
     template <class Out> void send(std::int32_t to, speaker s, Out const& data) const {
-        open_phase(open::sends);
-        add_send(to, s, kept(data));
+        add_send(plan_->phase_for(sort::sends), to, s, kept(data));
     }
     template <class In> void recv(std::int32_t from, speaker s, In const& into) const {
-        open_phase(open::receives);
-        add_receive(from, s, room(into));
+        add_receive(plan_->phase_for(sort::receives), from, s, room(into));
     }
     template <class Out, class In>
     void exchange(std::int32_t to, Out const& data, std::int32_t from, In const& into, speaker s) const {
-        open_phase(open::nothing);
-        add_receive(from, s, room(into));
-        add_send(to, s, kept(data));
+        plan_->close_phase();
+        auto const phase = plan_->phase_for(sort::others);
+        add_receive(phase, from, s, room(into));
+        add_send(phase, to, s, kept(data));
     }
     void nod(std::int32_t to, std::int32_t from, speaker s) const { exchange(to, source{}, from, sink{}, s); }
     void keep(source const& mine, sink const& into) const {
@@ -117,28 +128,23 @@ public:
         move(mine, into);
     }
     template <class Out, class In> void move(Out const& from, In const& into) const {
-        open_ = open::nothing;
+        plan_->close_phase();
         plan_->add(move_step{kept(from), room(into)});
     }
     void combine(combiner f, void* what, std::byte const* left, std::byte* right, std::size_t n) const {
-        open_ = open::nothing;
+        plan_->close_phase();
         plan_->add(combine_step{f, what, left, right, n});
     }
     scratch memory(std::size_t n) const { return scratch{plan_->memory(n)}; }
     template <class T> T const& lasting(T const& object) const { return plan_->keep(object); }
 
 private:
-    /// The next message belongs to the phase of those before it where they are of its sort.
-    void open_phase(open sort) const noexcept {
-        if (sort == open::nothing || open_ != sort) ++phase_;
-        open_ = sort;
-    }
     tag label(speaker s) const noexcept { return tag{static_cast<std::int32_t>(number_ << 4 | static_cast<std::uint32_t>(s))}; }
-    void add_send(std::int32_t to, speaker s, source const& data) const {
-        plan_->add(message_step{true, phase_, to, who_->world(to), label(s), data, {}});
+    void add_send(std::uint32_t phase, std::int32_t to, speaker s, source const& data) const {
+        plan_->add(message_step{true, phase, to, who_->world(to), label(s), data, {}});
     }
-    void add_receive(std::int32_t from, speaker s, sink const& into) const {
-        plan_->add(message_step{false, phase_, from, who_->world(from), label(s), {}, into});
+    void add_receive(std::uint32_t phase, std::int32_t from, speaker s, sink const& into) const {
+        plan_->add(message_step{false, phase, from, who_->world(from), label(s), {}, into});
     }
 
     static source kept(source const& s) noexcept { return s; }

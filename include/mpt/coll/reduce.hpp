@@ -81,7 +81,8 @@ void reduce_cut(reduction<Team> const& r, std::byte const* mine, std::byte* resu
 /// n elements from each rank. mine: at the root null where they are in `result` already. result: used at the root only.
 template <team_type Team>
 void reduce(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n, std::int32_t root) {
-    reduction const r{t, op, speaker::reduce};
+    auto const rooted = t.rooted(speaker::reduce, root);
+    reduction const r{rooted, op, speaker::reduce};
     if (n == 0) return;
     if (!mine) mine = result;
     if (t.size() >= 4 && n * op.packed >= reduce_cut_least && n >= static_cast<std::size_t>(t.size()))

@@ -55,16 +55,18 @@ void scatter_linear(Team const& t, by_rank<source> all, std::optional<sink> cons
 /// Pieces of one size, which all ranks know. all: read at the root only. mine: at the root nothing says that it stays in its place.
 template <team_type Team> void scatter(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
     auto const size = t.me() == root ? all(root).size() : mine->size();
+    auto const rooted = t.rooted(speaker::scatter, root);
     if (t.me() == root && mine) t.keep(all(root), *mine);
-    if (t.size() >= scatter_tree_ranks && size <= scatter_tree_most) detail::scatter_tree(t, all, mine, size, root);
-    else detail::scatter_linear(t, all, mine, root);
+    if (t.size() >= scatter_tree_ranks && size <= scatter_tree_most) detail::scatter_tree(rooted, all, mine, size, root);
+    else detail::scatter_linear(rooted, all, mine, root);
 }
 
 /// Pieces of any sizes.
 template <team_type Team>
 void scatterv(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
+    auto const rooted = t.rooted(speaker::scatter, root);
     if (t.me() == root && mine) t.keep(all(root), *mine);
-    detail::scatter_linear(t, all, mine, root);
+    detail::scatter_linear(rooted, all, mine, root);
 }
 
 } // namespace mpt::inline v0::coll

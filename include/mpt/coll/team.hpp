@@ -8,7 +8,8 @@
 ///
 ///   Ranks are the group's; messages travel in the collective context, so they never meet point-to-point traffic. All ranks
 ///   call the collectives of one communicator in the same order (MPI-4.1 section 6.1): messages of a pair then match in
-///   order, and the tag only says which algorithm speaks. Data are bytes, sources and sinks, or layouts, which a team's function
+///   order, and the tag only says which algorithm speaks, and in a collective with a root which one and for which root
+///   (coll/rooted.hpp). Data are bytes, sources and sinks, or layouts, which a team's function
 ///   takes by reference and a recorder's copies.
 ///
 ///   Sizes    a message that is not as long as its receiver expects means that the ranks do not call the same collective: an
@@ -19,30 +20,17 @@
 #include <span>
 
 #include <mpt/coll/pieces.hpp>
+#include <mpt/coll/rooted.hpp>
 #include <mpt/core/copy.hpp>
-#include <mpt/stack/group.hpp>
 #include <mpt/stack/p2p.hpp>
 
 namespace mpt::inline v0::coll {
-
-enum class speaker : std::int32_t {
-    barrier = 1,
-    allreduce,
-    allgather,
-    broadcast,
-    gather,
-    scatter,
-    alltoall,
-    reduce,
-    reduce_scatter,
-    scan,
-};
 
 /// right = left op right, for n elements.
 using combiner = void (*)(void* what, std::byte const* left, std::byte* right, std::size_t n);
 
 /// What an algorithm works with. send and recv take their ranks' data, exchange does both at once, nod both without data; keep is what
-/// this rank sends to itself; move copies what is as large in both; memory, and what lasting() gives, last as long as the collective.
+/// this rank sends to itself; rooted is the team for a collective with a root; move copies what is as large in both; memory, and what lasting() gives, last as long as the collective.
 template <class T>
 concept team_type = requires(T const& t, std::int32_t r, speaker s, source const& out, sink const& in, combiner f,
                              std::byte* bytes, std::size_t n) {
@@ -55,6 +43,7 @@ concept team_type = requires(T const& t, std::int32_t r, speaker s, source const
     t.keep(out, in);
     t.move(out, in);
     t.combine(f, bytes, bytes, bytes, n);
+    { t.rooted(s, r) } -> std::convertible_to<T>;
     { t.memory(n) } -> std::same_as<scratch>;
     { t.lasting(n) } -> std::same_as<std::size_t const&>;
 };
@@ -100,12 +89,22 @@ template <class Stack> class team {
     channel<Stack> wire_;
     group const* who_;
     rank me_;
+    std::uint32_t* calls_;
+    rooted_call call_{};
 
 public:
     using stack_type = Stack;
 
-    team(channel<Stack> point_to_point, group const& who, rank me) noexcept
-        : wire_{point_to_point.collective()}, who_{&who}, me_{me} {}
+    /// rooted_calls: the communicator's count of its collectives with a root.
+    team(channel<Stack> point_to_point, group const& who, rank me, std::uint32_t& rooted_calls) noexcept
+        : wire_{point_to_point.collective()}, who_{&who}, me_{me}, calls_{&rooted_calls} {}
+    /// This team in a collective in which all ranks name a root: the next one of the communicator.
+    team rooted(speaker s, std::int32_t root) const noexcept {
+        auto t = *this;
+        t.call_ = {s, root, ++*calls_};
+        wire_.on().calls_of(wire_.on().me()).note(wire_.context(), t.call_.word());
+        return t;
+    }
 
     rank me() const noexcept { return me_; }
     std::int32_t size() const noexcept { return who_->size(); }
@@ -113,24 +112,31 @@ public:
     channel<Stack> const& wire() const noexcept { return wire_; }
 
     template <class Out> void send(std::int32_t to, speaker s, Out const& data) const {
-        wire_.send(who_->world(to), label(s), detail::read_from(data));
+        auto doubt = suspect();
+        wire_.send(who_->world(to), call_.label(s), detail::read_from(data), doubt);
+        doubt.tell(me_);
     }
     /// Exactly into.size() bytes.
     template <class In> void recv(std::int32_t from, speaker s, In const& into) const {
         auto const room = detail::written_to(into);
-        detail::must_have_come(wire_.recv(who_->world(from), label(s), room), from, room.size());
+        auto doubt = suspect();
+        auto const got = wire_.recv(who_->world(from), call_.label(s), room, doubt);
+        doubt.tell(me_);
+        detail::must_have_come(got, from, room.size());
     }
     template <class Out, class In>
     void exchange(std::int32_t to, Out const& data, std::int32_t from, In const& into, speaker s) const {
         auto const room = detail::written_to(into);
-        detail::must_have_come(
-            wire_.sendrecv(who_->world(to), label(s), detail::read_from(data), who_->world(from), label(s), room), from,
-            room.size());
+        auto doubt = suspect();
+        auto const got =
+            wire_.sendrecv(who_->world(to), detail::read_from(data), who_->world(from), room, call_.label(s), doubt);
+        doubt.tell(me_);
+        detail::must_have_come(got, from, room.size());
     }
     /// A word to one rank, which says nothing, and one from another. A send may have to wait for its receiver (a full wire, a
     /// throttled peer), so where everybody sends first, nobody may wait before it can be received from.
     void nod(std::int32_t to, std::int32_t from, speaker s) const {
-        if (wire_.try_send(who_->world(to), label(s), {})) [[likely]]
+        if (wire_.try_send(who_->world(to), call_.label(s), {})) [[likely]]
             return recv(from, s, sink{});
         exchange(to, source{}, from, sink{}, s);
     }
@@ -149,7 +155,7 @@ public:
     template <class T> T const& lasting(T const& object) const noexcept { return object; }
 
 private:
-    static tag label(speaker s) noexcept { return tag{static_cast<std::int32_t>(s)}; }
+    suspicion<lane<Stack>> suspect() const noexcept { return {wire_.on(), *who_, wire_.context(), call_}; }
 };
 
 } // namespace mpt::inline v0::coll

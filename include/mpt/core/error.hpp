@@ -14,6 +14,7 @@ enum class errc : std::uint8_t {
     argument, // a value that the call does not allow
     rank_range,
     tag_range,
+    root,     // ranks name different roots of one collective
     truncate, // the message is longer than the buffer
     no_memory,
     peer_gone,

@@ -214,7 +214,8 @@ private:
         using work = detail::begun_with<Stack, Held, Take>;
         auto w = std::make_unique<work>(std::move(held), std::move(take));
         auto const& s = self().native();
-        w->steps.emplace(coll::team<Stack>{s.wire, s.who, s.me}, s.next_schedule(), [&](auto const& t) { record(t, w->held); });
+        w->steps.emplace(coll::team<Stack>{s.wire, s.who, s.me, s.rooted_calls}, s.next_schedule(),
+                         [&](auto const& t) { record(t, w->held); });
         w->steps->start();
         using result = decltype(w->take());
         return request<result>{std::unique_ptr<detail::begun<Stack, result>>{std::move(w)}};

@@ -149,6 +149,8 @@ public:
 
     rank me() const noexcept { return job_.me(); }
     bool has_failed(rank peer) const noexcept { return job_.failed(peer); }
+    /// What a rank called last: its own, to write; a peer's, to read.
+    call_log& calls_of(rank r) noexcept { return job_.record(r).calls; }
     /// The engine has no room for a request: says why.
     [[noreturn]] void no_request() const {
         if (engine_.full())

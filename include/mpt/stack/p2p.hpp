@@ -108,6 +108,34 @@ public:
         return finish(*in, about);
     }
 
+    // --- blocking, until it is in vain ------------------------------------------------------------------------------------------
+    /// The same three for data of any layout. A wait asks stop() now and then, under the lane's lock: where it says true the
+    /// operation is given up, and the outcome says cancelled. stop() goes on saying so.
+    template <class Stop> outcome send(rank to, tag label, source const& data, Stop& stop) const {
+        if (auto const bytes = data.contiguous(); bytes && try_send(to, label, *bytes)) [[likely]]
+            return {};
+        return finish(*start_send(to, label, data), {wait_for::send, context_, to, label, data.size()}, stop);
+    }
+    template <class Stop> outcome recv(rank from, tag label, sink const& into, Stop& stop) const {
+        if (auto const bytes = into.contiguous())
+            if (auto const got = recv_fast(from, label, *bytes)) [[likely]]
+                return outcome_of(from, got, bytes->size());
+        return finish(*start_recv(from, label, into), {wait_for::receive, context_, from, label, into.size()}, stop);
+    }
+    template <class Stop>
+    outcome sendrecv(rank to, source const& data, rank from, sink const& into, tag label, Stop& stop) const {
+        reach(to); // before a message is received that the caller would not see
+        auto* in = start_recv(from, label, into);
+        waiting const about{wait_for::receive, context_, from, label, into.size()};
+        try {
+            send(to, label, data, stop);
+        } catch (...) {
+            abandon(*in, about);
+            throw;
+        }
+        return finish(*in, about, stop);
+    }
+
     // --- non-blocking -------------------------------------------------------------------------------------------------------
     /// The request is the caller's until finish() or test() gave its outcome. Throws mpt::error(no_memory).
     protocol::request* start_send(rank to, tag label, source data, send_mode mode = send_mode::standard) const {
@@ -136,6 +164,14 @@ public:
     outcome finish(protocol::request& r, waiting const& about) const {
         lane_->wait(r, about);
         return collect(r);
+    }
+    template <class Stop> outcome finish(protocol::request& r, waiting const& about, Stop& stop) const {
+        bool in_vain = false;
+        lane_->wait(about, [&](engine_type&) { return r.complete || (in_vain = stop()); });
+        if (!in_vain) [[likely]]
+            return collect(r);
+        abandon(r, about);
+        return {about.peer, about.label, 0, status::cancelled};
     }
     /// Gives a request up whose buffer is about to go: withdraws it where that can be done, and where its message is under way
     /// waits for the end of that. What the peer has not matched it forgets at its next progress; a peer that an exception has

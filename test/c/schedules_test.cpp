@@ -1,4 +1,5 @@
 // Chapter 6 of the C interface, collectives that do not block and persistent ones: many under way at once, against a serial oracle.
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -10,6 +11,7 @@ namespace {
 
 using mpt::c::test::dup_of;
 using mpt::c::test::expect_failure;
+using mpt::c::test::expect_ring;
 using mpt::c::test::ranks;
 using mpt::c::test::thread_of_rank;
 using mpt::test::dice;
@@ -372,6 +374,37 @@ TEST(CSchedules, ArgumentsAreCheckedBeforeAnythingBegins) {
         EXPECT_EQ(MPI_Iallreduce(x, y, 1, MPI_INT, MPI_SUM, world, &r), MPI_SUCCESS); // the ranks still agree
         EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
         EXPECT_EQ(y[0], 1);
+    });
+}
+
+TEST(CSchedules, CommunicatorsAreMadeWhileOtherThingsGoOn) {
+    ranks(4, [](int me, int size) {
+        std::vector<MPI_Comm> made(20, MPI_COMM_NULL);
+        std::vector<MPI_Request> r(20, MPI_REQUEST_NULL);
+        int key = 0, value = 7, flag = 0, x = me, sum = 0;
+        void* got = nullptr;
+        MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
+        MPI_Comm_set_attr(MPI_COMM_WORLD, key, &value);
+        for (std::size_t i = 0; i < made.size(); ++i) {
+            auto const code = i % 2 == 0 ? MPI_Comm_idup(MPI_COMM_WORLD, &made[i], &r[i])
+                                         : MPI_Comm_idup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &made[i], &r[i]);
+            EXPECT_EQ(code, MPI_SUCCESS);
+            MPI_Allreduce(&x, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+            EXPECT_EQ(sum, size * (size - 1) / 2);
+        }
+        MPI_Comm_delete_attr(MPI_COMM_WORLD, key); // the twins have theirs already
+        std::reverse(r.begin(), r.end());
+        EXPECT_EQ(MPI_Waitall(20, r.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        for (auto& c : made) {
+            expect_ring(c);
+            MPI_Comm_get_attr(c, key, &got, &flag);
+            EXPECT_TRUE(flag && got == &value);
+            int like = -1;
+            MPI_Comm_compare(c, MPI_COMM_WORLD, &like);
+            EXPECT_EQ(like, MPI_CONGRUENT);
+            EXPECT_EQ(MPI_Comm_free(&c), MPI_SUCCESS);
+        }
+        MPI_Comm_free_keyval(&key);
     });
 }
 

@@ -39,8 +39,10 @@ TYPED_TEST(coll_allgather, pieces_of_any_sizes_and_layouts_also_in_place) {
         auto const bytes = values_of(seed, team.me(), 0, sizes[me]);
         mine.fill(bytes);
         if (in_place) all[me].fill(bytes);
-        coll::allgather(team, in_place ? std::nullopt : std::optional{mine.out()},
-                        [&](std::int32_t r) { return all[static_cast<std::size_t>(r)].both(); });
+        either_way(team, common, [&](auto const& t) {
+            coll::allgather(t, in_place ? std::nullopt : std::optional{mine.out()},
+                            [&](std::int32_t r) { return all[static_cast<std::size_t>(r)].both(); });
+        });
         for (int r = 0; r < team.size(); ++r) {
             auto const& got = all[static_cast<std::size_t>(r)];
             EXPECT_TRUE(got.packed() == values_of(seed, r, 0, got.size())) << got.size() << " bytes from " << r;

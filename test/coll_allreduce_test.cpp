@@ -64,7 +64,9 @@ TYPED_TEST(coll_allreduce, elements_of_any_layout_keep_rank_order) {
         all.bring(seed, team.me());
         auto mine = all; // of the same type
         if (!in_place) all.bring(0, 0);
-        coll::allreduce(team, all.either(commutes), in_place ? nullptr : mine.origin(), all.origin(), n);
+        either_way(team, common, [&](auto const& t) {
+            coll::allreduce(t, all.either(commutes), in_place ? nullptr : mine.origin(), all.origin(), n);
+        });
         for (std::size_t i = 0; i < n; ++i)
             if (all.get(i) != combined(commutes, seed, 0, team.size() - 1, i)) {
                 ADD_FAILURE() << "element " << i << " of " << n << (commutes ? ", commutes" : "");
@@ -147,7 +149,8 @@ TYPED_TEST(coll_allreduce, whoever_brings_another_size_is_found_out_and_nobody_h
                 auto const said = this->failure_of_team(n, [&](auto const& team, int me) {
                     std::vector<long> v(sizes[(who >> me) & 1]);
                     reduce(team, v, true, add);
-                    team.recv((me + 1) % n, coll::speaker::barrier, {}); // whoever saw nothing waits for those that did
+                    team.recv((me + 1) % n, coll::speaker::barrier,
+                              mpt::sink{}); // whoever saw nothing waits for those that did
                 });
                 ASSERT_NE(said.find("called a collective with different sizes"), std::string::npos)
                     << said << ": " << n << " ranks, pattern " << who << ", " << sizes[0] << " and " << sizes[1];

@@ -42,7 +42,7 @@ TYPED_TEST(coll_alltoall, everybody_has_what_everybody_meant_for_it) {
         pieces mine, all;
         for (int r = 0; r < team.size(); ++r) mine.emplace_back(n, own), all.emplace_back(n, own);
         brought(team, seed, mine);
-        coll::alltoall(team, out_of(mine), into(all));
+        either_way(team, common, [&](auto const& t) { coll::alltoall(t, out_of(mine), into(all)); });
         came(team, seed, all);
     });
 }
@@ -59,7 +59,7 @@ TYPED_TEST(coll_alltoall, every_pair_may_have_a_size_and_layouts_of_its_own) {
         for (int r = 0; r < team.size(); ++r)
             mine.emplace_back(size_between(seed, team.me(), r), own), all.emplace_back(size_between(seed, r, team.me()), own);
         brought(team, seed, mine);
-        coll::alltoallv(team, out_of(mine), into(all));
+        either_way(team, common, [&](auto const& t) { coll::alltoallv(t, out_of(mine), into(all)); });
         came(team, seed, all);
     });
 }
@@ -71,7 +71,7 @@ TYPED_TEST(coll_alltoall, in_place_what_came_takes_the_place_of_what_left) {
         for (int r = 0; r < team.size(); ++r)
             all.emplace_back(size_between(seed, std::min(r, team.me().value), std::max(r, team.me().value)), own);
         brought(team, seed, all);
-        coll::alltoall_in_place(team, both_of(all));
+        either_way(team, common, [&](auto const& t) { coll::alltoall_in_place(t, both_of(all)); });
         came(team, seed, all);
     });
 }

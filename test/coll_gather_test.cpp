@@ -40,7 +40,9 @@ TYPED_TEST(coll_gather, the_root_has_every_piece_in_its_place) {
             auto const root = static_cast<int>(common.below(static_cast<unsigned>(team.size())));
             auto const n = common.one_of<std::size_t>({0, 1, 8, 40, 1023, 1024, 1025, 5000, 70000});
             std::vector const sizes(static_cast<std::size_t>(team.size()), n);
-            gathered(team, seed, root, sizes, own, [&](auto const& mine, auto all) { coll::gather(team, mine, all, root); });
+            gathered(team, seed, root, sizes, own, [&](auto const& mine, auto all) {
+                either_way(team, common, [&](auto const& t) { coll::gather(t, mine, all, root); });
+            });
         },
         40); // on either side of the least number of ranks for the tree
 }
@@ -51,7 +53,9 @@ TYPED_TEST(coll_gather, pieces_may_have_any_sizes_that_the_root_knows) {
         auto const root = static_cast<int>(common.below(static_cast<unsigned>(team.size())));
         std::vector<std::size_t> sizes;
         for (int r = 0; r < team.size(); ++r) sizes.push_back(common.one_of<std::size_t>({0, 0, 1, 100, 1025, 30000}));
-        gathered(team, seed, root, sizes, own, [&](auto const& mine, auto all) { coll::gatherv(team, mine, all, root); });
+        gathered(team, seed, root, sizes, own, [&](auto const& mine, auto all) {
+            either_way(team, common, [&](auto const& t) { coll::gatherv(t, mine, all, root); });
+        });
     });
 }
 

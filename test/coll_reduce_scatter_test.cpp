@@ -35,7 +35,9 @@ TYPED_TEST(coll_reduce_scatter, everybody_has_its_part_of_the_combination) {
         part.bring(seed, team.me());
         auto mine = part; // of the same type
         auto const count = [&](std::int32_t r) { return counts[static_cast<std::size_t>(r)]; };
-        coll::reduce_scatter(team, part.either(commutes), in_place ? nullptr : mine.origin(), part.origin(), count);
+        either_way(team, common, [&](auto const& t) {
+            coll::reduce_scatter(t, part.either(commutes), in_place ? nullptr : mine.origin(), part.origin(), count);
+        });
         is_part(team, part, commutes, seed, first, count(team.me()));
     });
 }
@@ -48,7 +50,9 @@ TYPED_TEST(coll_reduce_scatter, in_blocks_of_one_size) {
         matrices part{n * static_cast<std::size_t>(team.size()), own};
         part.bring(seed, team.me());
         auto mine = part;
-        coll::reduce_scatter_block(team, part.either(commutes), in_place ? nullptr : mine.origin(), part.origin(), n);
+        either_way(team, common, [&](auto const& t) {
+            coll::reduce_scatter_block(t, part.either(commutes), in_place ? nullptr : mine.origin(), part.origin(), n);
+        });
         is_part(team, part, commutes, seed, n * static_cast<std::size_t>(team.me()), n);
     });
 }

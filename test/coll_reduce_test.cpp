@@ -22,7 +22,10 @@ TYPED_TEST(coll_reduce, the_root_has_the_combination_in_rank_order) {
         all.bring(seed, team.me());
         auto mine = all; // of the same type
         if (!in_place) all.bring(0, 0);
-        coll::reduce(team, all.either(commutes), in_place ? nullptr : mine.origin(), at_root ? all.origin() : nullptr, n, root);
+        either_way(team, common, [&](auto const& t) {
+            coll::reduce(t, all.either(commutes), in_place ? nullptr : mine.origin(), at_root ? all.origin() : nullptr, n,
+                         root);
+        });
         for (std::size_t i = 0; i < n; ++i) {
             auto const expected = at_root ? combined(commutes, seed, 0, team.size() - 1, i) : element_of(seed, team.me(), i);
             if ((at_root ? all : mine).get(i) == expected) continue;

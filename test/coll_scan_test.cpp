@@ -18,7 +18,9 @@ TYPED_TEST(coll_scan, everybody_has_the_combination_of_the_ranks_up_to_itself) {
         result.bring(seed, team.me());
         auto mine = result; // of the same type
         if (!in_place) result.bring(0, 0);
-        coll::scan(team, result.either(commutes), in_place ? nullptr : mine.origin(), result.origin(), n);
+        either_way(team, common, [&](auto const& t) {
+            coll::scan(t, result.either(commutes), in_place ? nullptr : mine.origin(), result.origin(), n);
+        });
         for (std::size_t i = 0; i < n; ++i)
             if (result.get(i) != combined(commutes, seed, 0, team.me(), i)) {
                 ADD_FAILURE() << "element " << i << " of " << n << (commutes ? ", commutes" : "");
@@ -35,7 +37,9 @@ TYPED_TEST(coll_scan, without_ones_own_and_rank_0_keeps_what_it_had) {
         matrices result{n, own};
         result.bring(seed, team.me());
         auto mine = result;
-        coll::exscan(team, result.either(commutes), in_place ? nullptr : mine.origin(), result.origin(), n);
+        either_way(team, common, [&](auto const& t) {
+            coll::exscan(t, result.either(commutes), in_place ? nullptr : mine.origin(), result.origin(), n);
+        });
         for (std::size_t i = 0; i < n; ++i) {
             auto const expected = team.me() == 0 ? element_of(seed, 0, i) : combined(commutes, seed, 0, team.me() - 1, i);
             if (result.get(i) == expected) continue;

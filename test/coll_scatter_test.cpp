@@ -39,8 +39,9 @@ TYPED_TEST(coll_scatter, everybody_gets_the_piece_that_is_meant_for_it) {
             auto const root = static_cast<int>(common.below(static_cast<unsigned>(team.size())));
             auto const n = common.one_of<std::size_t>({0, 1, 8, 40, 1023, 1024, 1025, 5000, 70000});
             std::vector const sizes(static_cast<std::size_t>(team.size()), n);
-            scattered_out(team, seed, root, sizes, own,
-                          [&](auto all, auto const& mine) { coll::scatter(team, all, mine, root); });
+            scattered_out(team, seed, root, sizes, own, [&](auto all, auto const& mine) {
+                either_way(team, common, [&](auto const& t) { coll::scatter(t, all, mine, root); });
+            });
         },
         40); // on either side of the least number of ranks for the tree
 }
@@ -51,7 +52,9 @@ TYPED_TEST(coll_scatter, pieces_may_have_any_sizes_that_the_root_knows) {
         auto const root = static_cast<int>(common.below(static_cast<unsigned>(team.size())));
         std::vector<std::size_t> sizes;
         for (int r = 0; r < team.size(); ++r) sizes.push_back(common.one_of<std::size_t>({0, 0, 1, 100, 1025, 30000}));
-        scattered_out(team, seed, root, sizes, own, [&](auto all, auto const& mine) { coll::scatterv(team, all, mine, root); });
+        scattered_out(team, seed, root, sizes, own, [&](auto all, auto const& mine) {
+            either_way(team, common, [&](auto const& t) { coll::scatterv(t, all, mine, root); });
+        });
     });
 }
 

@@ -1,15 +1,6 @@
-// Chapter 6: blocking collectives that move data. Those that combine them: reductions.cpp.
-#include "collectives.hpp"
-
-#include <mpt/coll/allgather.hpp>
-#include <mpt/coll/alltoall.hpp>
-#include <mpt/coll/barrier.hpp>
-#include <mpt/coll/broadcast.hpp>
-#include <mpt/coll/gather.hpp>
-#include <mpt/coll/scatter.hpp>
-
+// Chapter 6: blocking collectives, and the operation on this process alone.
+#include "collective_calls.hpp"
 #include "entries.hpp"
-#include "parts.hpp"
 
 namespace mpt::c {
 
@@ -18,64 +9,6 @@ namespace {
 void each_committed(call const& on, MPI_Datatype const* types, int n, char const* argument) {
     for (int r = 0; r < n; ++r)
         on.committed(on.object(types[r], argument), (std::string{argument} + '[' + std::to_string(r) + ']').c_str());
-}
-
-void require_apart(call const& on, part const& a, part const& b) {
-    if (a.starts_like(b)) same_memory(on, "sendbuf", "recvbuf");
-}
-
-/// What this rank brings, or nothing where it is in its place already.
-std::optional<source> brought(moved_data& layout, void const* buffer, MPI_Count count, datatype_object const* t) {
-    if (buffer == MPI_IN_PLACE) return coll::in_place;
-    return layout.out(buffer, count, t->type);
-}
-std::optional<sink> wanted(moved_data& layout, void* buffer, MPI_Count count, datatype_object const* t) {
-    if (buffer == MPI_IN_PLACE) return coll::in_place;
-    return layout.in(buffer, count, t->type);
-}
-
-/// The one part is not to be where a part of the others begins: this rank's, or the first.
-template <class All>
-void require_apart(call const& on, comm const& c, void const* one, MPI_Count count, datatype_object const* t, All const& all) {
-    if (one == MPI_IN_PLACE) return;
-    part const mine{one, 0, count, t->type};
-    require_apart(on, mine, all.where(c.me));
-    require_apart(on, mine, all.where(0));
-}
-
-template <class All> void gather(call const& on, void const* buffer, MPI_Count count, datatype_object const* t, All const& all,
-                                 int root, comm const& c) {
-    refuse_in_place(on, buffer, "sendbuf", root, c);
-    if (c.me == root) require_apart(on, c, buffer, count, t, all);
-    moved_data layout;
-    auto const mine = brought(layout, buffer, count, t);
-    if constexpr (All::same_size) coll::gather(team_of(c), mine, all, root);
-    else coll::gatherv(team_of(c), mine, all, root);
-}
-
-template <class All>
-void scatter(call const& on, All const& all, void* buffer, MPI_Count count, datatype_object const* t, int root, comm const& c) {
-    refuse_in_place(on, buffer, "recvbuf", root, c);
-    if (c.me == root) require_apart(on, c, buffer, count, t, all);
-    moved_data layout;
-    auto const mine = wanted(layout, buffer, count, t);
-    if constexpr (All::same_size) coll::scatter(team_of(c), all, mine, root);
-    else coll::scatterv(team_of(c), all, mine, root);
-}
-
-template <class All>
-void allgather(call const& on, void const* buffer, MPI_Count count, datatype_object const* t, All const& all, comm const& c) {
-    require_apart(on, c, buffer, count, t, all);
-    moved_data layout;
-    coll::allgather(team_of(c), brought(layout, buffer, count, t), all);
-}
-
-template <class Mine, class All>
-void alltoall(call const& on, void const* buffer, Mine const& mine, All const& all, comm const& c) {
-    if (buffer == MPI_IN_PLACE) return coll::alltoall_in_place(team_of(c), all);
-    require_apart(on, mine.where(c.me), all.where(c.me));
-    if constexpr (All::same_size) coll::alltoall(team_of(c), mine, all);
-    else coll::alltoallv(team_of(c), mine, all);
 }
 
 } // namespace
@@ -89,57 +22,97 @@ void refuse_in_place(call const& on, void const* buffer, char const* argument, i
         on.fail(MPI_ERR_BUFFER, std::string{argument} + " is MPI_IN_PLACE, which is allowed at the root only (rank " +
                                     std::to_string(root) + ")");
 }
+void require_apart(call const& on, part const& a, part const& b) {
+    if (a.starts_like(b)) same_memory(on, "sendbuf", "recvbuf");
+}
+void require_types(call const& on, comm const& c, typed const& mine, typed const& all) {
+    if (all.buffer == MPI_IN_PLACE) on.fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE, which is not allowed here");
+    if (mine.buffer != MPI_IN_PLACE) each_committed(on, mine.types, c.peers(), "sendtypes");
+    each_committed(on, all.types, c.peers(), "recvtypes");
+}
+
+std::optional<source> brought(moved_data& layout, void const* buffer, MPI_Count count, datatype_object const* t) {
+    if (buffer == MPI_IN_PLACE) return coll::in_place;
+    return layout.out(buffer, count, t->type);
+}
+std::optional<sink> wanted(moved_data& layout, void* buffer, MPI_Count count, datatype_object const* t) {
+    if (buffer == MPI_IN_PLACE) return coll::in_place;
+    return layout.in(buffer, count, t->type);
+}
 
 namespace impl {
 
-void Barrier(call&, comm& c) { coll::barrier(team_of(c)); }
+void Barrier(call& on, comm& c) { done_now<barrier_call>(on, c); }
 
-void Bcast(call&, void* buffer, MPI_Count count, datatype_object& t, int root, comm& c) {
-    moved_part data;
-    coll::broadcast(team_of(c), data.make({buffer, 0, count, t.type}), root);
+void Bcast(call& on, void* buffer, MPI_Count count, datatype_object& t, int root, comm& c) {
+    done_now<broadcast_call>(on, c, buffer, count, t, root);
 }
 
 void Gather(call& on, void const* sb, MPI_Count sn, datatype_object* st, void* rb, MPI_Count rn, datatype_object* rt, int root,
             comm& c) {
-    gather(on, sb, sn, st, parts{c, even{rb, rn, rt}}, root, c);
+    done_now<gather_call<even>>(on, c, sb, sn, st, even{rb, rn, rt}, root);
 }
 void Gatherv(call& on, void const* sb, MPI_Count sn, datatype_object* st, void* rb, numbers rn, numbers places,
              datatype_object* rt, int root, comm& c) {
-    gather(on, sb, sn, st, parts{c, listed{rb, rn, places, rt}}, root, c);
+    done_now<gather_call<listed>>(on, c, sb, sn, st, listed{rb, rn, places, rt}, root);
 }
 void Scatter(call& on, void const* sb, MPI_Count sn, datatype_object* st, void* rb, MPI_Count rn, datatype_object* rt, int root,
              comm& c) {
-    scatter(on, parts{c, even{sb, sn, st}}, rb, rn, rt, root, c);
+    done_now<scatter_call<even>>(on, c, even{sb, sn, st}, rb, rn, rt, root);
 }
 void Scatterv(call& on, void const* sb, numbers sn, numbers places, datatype_object* st, void* rb, MPI_Count rn,
               datatype_object* rt, int root, comm& c) {
-    scatter(on, parts{c, listed{sb, sn, places, st}}, rb, rn, rt, root, c);
+    done_now<scatter_call<listed>>(on, c, listed{sb, sn, places, st}, rb, rn, rt, root);
 }
 
 void Allgather(call& on, void const* sb, MPI_Count sn, datatype_object* st, void* rb, MPI_Count rn, datatype_object& rt,
                comm& c) {
-    allgather(on, sb, sn, st, parts{c, even{rb, rn, &rt}}, c);
+    done_now<allgather_call<even>>(on, c, sb, sn, st, even{rb, rn, &rt});
 }
 void Allgatherv(call& on, void const* sb, MPI_Count sn, datatype_object* st, void* rb, numbers rn, numbers places,
                 datatype_object& rt, comm& c) {
-    allgather(on, sb, sn, st, parts{c, listed{rb, rn, places, &rt}}, c);
+    done_now<allgather_call<listed>>(on, c, sb, sn, st, listed{rb, rn, places, &rt});
 }
 
 void Alltoall(call& on, void const* sb, MPI_Count sn, datatype_object* st, void* rb, MPI_Count rn, datatype_object& rt,
               comm& c) {
-    alltoall(on, sb, parts{c, even{sb, sn, st}}, parts{c, even{rb, rn, &rt}}, c);
+    done_now<alltoall_call<even>>(on, c, even{sb, sn, st}, even{rb, rn, &rt});
 }
 void Alltoallv(call& on, void const* sb, numbers sn, numbers splaces, datatype_object* st, void* rb, numbers rn,
                numbers rplaces, datatype_object& rt, comm& c) {
-    alltoall(on, sb, parts{c, listed{sb, sn, splaces, st}}, parts{c, listed{rb, rn, rplaces, &rt}}, c);
+    done_now<alltoall_call<listed>>(on, c, listed{sb, sn, splaces, st}, listed{rb, rn, rplaces, &rt});
 }
 void Alltoallw(call& on, void const* sb, numbers sn, numbers splaces, MPI_Datatype const* st, void* rb, numbers rn,
                numbers rplaces, MPI_Datatype const* rt, comm& c) {
-    if (rb == MPI_IN_PLACE) on.fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE, which is not allowed here");
     auto const& types = on.of().datatypes;
-    if (sb != MPI_IN_PLACE) each_committed(on, st, c.peers(), "sendtypes");
-    each_committed(on, rt, c.peers(), "recvtypes");
-    alltoall(on, sb, parts{c, typed{sb, sn, splaces, st, types}}, parts{c, typed{rb, rn, rplaces, rt, types}}, c);
+    done_now<alltoall_call<typed>>(on, c, typed{sb, sn, splaces, st, types}, typed{rb, rn, rplaces, rt, types});
+}
+
+void Reduce(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, int root, comm& c) {
+    done_now<reduce_call>(on, c, sb, rb, count, t, op, root);
+}
+void Allreduce(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, comm& c) {
+    done_now<combine_call<among::allreduce>>(on, c, sb, rb, count, t, op);
+}
+void Scan(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, comm& c) {
+    done_now<combine_call<among::scan>>(on, c, sb, rb, count, t, op);
+}
+void Exscan(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, comm& c) {
+    done_now<combine_call<among::exscan>>(on, c, sb, rb, count, t, op);
+}
+void Reduce_scatter(call& on, void const* sb, void* rb, numbers counts, datatype_object& t, operation_object& op, comm& c) {
+    done_now<reduce_scatter_call>(on, c, sb, rb, counts, t, op);
+}
+void Reduce_scatter_block(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op,
+                          comm& c) {
+    done_now<reduce_scatter_block_call>(on, c, sb, rb, count, t, op);
+}
+
+void Reduce_local(call& on, void const* in, void* inout, MPI_Count count, datatype_object& t, operation_object& op) {
+    combination const how{on, op, t};
+    auto const n = how.count(count);
+    if (in == inout && n > 0) same_memory(on, "inbuf", "inoutbuf");
+    how.combine(how.origin(in), how.origin(inout), n);
 }
 
 } // namespace impl

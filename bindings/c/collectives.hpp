@@ -3,6 +3,7 @@
 #include <mpt/coll/team.hpp>
 
 #include "binding.hpp"
+#include "parts.hpp"
 
 namespace mpt::c {
 
@@ -11,5 +12,20 @@ inline coll::team<stack> team_of(comm const& c) noexcept { return {wire_of(c), c
 [[noreturn]] void same_memory(call const& on, char const* one, char const* other);
 /// MPI_IN_PLACE at another rank than the root.
 void refuse_in_place(call const& on, void const* buffer, char const* argument, int root, comm const& c);
+void require_apart(call const& on, part const& a, part const& b);
+/// The one part is not to be where a part of the others begins: this rank's, or the first.
+template <class All>
+void require_apart(call const& on, comm const& c, void const* one, MPI_Count count, datatype_object const* t, All const& all) {
+    if (one == MPI_IN_PLACE) return;
+    part const mine{one, 0, count, t->type};
+    require_apart(on, mine, all.where(c.me));
+    require_apart(on, mine, all.where(0));
+}
+/// What MPI_Alltoallw's types must be.
+void require_types(call const& on, comm const& c, typed const& mine, typed const& all);
+
+/// What this rank brings, or gets; nothing where it is in its place already.
+std::optional<source> brought(moved_data& layout, void const* buffer, MPI_Count count, datatype_object const* t);
+std::optional<sink> wanted(moved_data& layout, void* buffer, MPI_Count count, datatype_object const* t);
 
 } // namespace mpt::c

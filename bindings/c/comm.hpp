@@ -33,10 +33,15 @@ struct comm : counted {
     std::optional<cartesian> grid;
     std::uint32_t* rooted_calls = &own_calls; // its collectives with a root so far; MPI_COMM_WORLD's are every facade's
     std::uint32_t own_calls = 0;
+    native_atomics::atomic<std::uint32_t> schedules{0}; // collectives begun or prepared so far that do not block
 
     comm(group g, mpt::rank r, context_id c, void* on_lane) : members{std::move(g)}, me{r}, context{c}, lane{on_lane} {}
 
     int size() const noexcept { return members.size(); }
+    /// Even: odd ones are those of the C++ interface, which may use the same communicator.
+    std::uint32_t next_schedule() noexcept {
+        return 2 * schedules.fetch_add(1, std::memory_order_relaxed); // order: the program orders its collectives
+    }
     /// The world rank of a rank here, or of whoever sends.
     mpt::rank world(int peer) const noexcept { return peer == MPI_ANY_SOURCE ? any_source : members.world(peer); }
     /// How many ranks a message may name.

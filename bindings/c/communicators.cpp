@@ -11,7 +11,7 @@
 
 #include "attributes.hpp"
 #include "buffered.hpp"
-#include "collectives.hpp"
+#include "collective_request.hpp"
 #include "entries.hpp"
 #include "text.hpp"
 
@@ -86,20 +86,53 @@ std::uint32_t assertions_of(binding& b, comm const& c) {
 
 // --- the life of a communicator -------------------------------------------------------------------------------------------------
 
-MPI_Comm duplicate(call& on, comm& c, info_object const* hints) {
+/// Like another one, but for the context; then(twin) comes after the callbacks of its attributes.
+template <class Then> MPI_Comm twin_of(call& on, comm& c, info_object const* hints, context_id context, Then const& then) {
     auto& b = on.of();
     ref<comm> const kept{c}; // callbacks may free it
-    auto const twin = derived(b, c, c.members, agreed(b, team_of(c)));
+    auto const twin = derived(b, c, c.members, context);
     twin->grid = c.grid;
     take_hints(b, *twin, hints);
     auto const handle = publish(b, twin);
     try {
         copy_attributes(b, c, *twin);
+        then(twin);
     } catch (...) {
         if (auto* const gone = b.comms.remove(word_of(handle))) gone->let_go();
         throw;
     }
     return handle;
+}
+
+MPI_Comm duplicate(call& on, comm& c, info_object const* hints) {
+    return twin_of(on, c, hints, agreed(on.of(), team_of(c)), [](ref<comm> const&) {});
+}
+
+/// The context that the first process draws for a twin, on its way to the others. The twin is good for nothing until it has come.
+class context_request final : public collective_request {
+    context_id context_;
+    ref<comm> twin_;
+
+public:
+    context_request(binding& b, comm& parent, ref<comm> twin)
+        : collective_request{parent}, context_{b.run().new_context()}, twin_{std::move(twin)} {
+        std::span<std::byte> const bytes = std::as_writable_bytes(std::span{&context_, 1});
+        write_down([bytes](auto const& t) { coll::broadcast(t, coll::place{bytes}, 0); });
+    }
+    ending finish() override {
+        auto e = collective_request::finish();
+        if (e.code == MPI_SUCCESS) {
+            twin_->context = context_;
+            twin_->lane = &here().run().lane_of(context_);
+        }
+        return e;
+    }
+};
+
+MPI_Comm duplicate_later(call& on, comm& c, info_object const* hints, MPI_Request& r) {
+    return twin_of(on, c, hints, context_id{}, [&](ref<comm> const& twin) {
+        r = launch(on.of(), ref<request>::adopt(new context_request{on.of(), c, twin}));
+    });
 }
 
 MPI_Comm handle_or_null(binding& b, ref<comm> c) { return c ? publish(b, std::move(c)) : MPI_COMM_NULL; }
@@ -188,6 +221,10 @@ void Comm_get_parent(call&, MPI_Comm& parent) { parent = MPI_COMM_NULL; }
 
 void Comm_dup(call& on, comm& c, MPI_Comm& made) { made = duplicate(on, c, nullptr); }
 void Comm_dup_with_info(call& on, comm& c, info_object* hints, MPI_Comm& made) { made = duplicate(on, c, hints); }
+void Comm_idup(call& on, comm& c, MPI_Comm& made, MPI_Request& r) { made = duplicate_later(on, c, nullptr, r); }
+void Comm_idup_with_info(call& on, comm& c, info_object* hints, MPI_Comm& made, MPI_Request& r) {
+    made = duplicate_later(on, c, hints, r);
+}
 void Comm_create(call& on, comm& c, group_object& g, MPI_Comm& made) {
     check_subset(on, c, g.members);
     made = handle_or_null(on.of(), created(on.of(), c, g.members));

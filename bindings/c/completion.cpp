@@ -107,6 +107,11 @@ void reap(binding& b) {
     });
 }
 
+void refuse_collective(call const& on, request const& r, char const* what) {
+    if (r.is_collective())
+        on.fail(MPI_ERR_REQUEST, std::string{"request is a collective operation that is under way: it cannot be "} + what);
+}
+
 } // namespace
 
 void free_orphans(binding& b) {
@@ -210,6 +215,7 @@ void Request_get_status_some(call& on, int n, MPI_Request const* handles, int& c
 
 void Request_free(call& on, MPI_Request& handle) {
     auto& b = on.of();
+    if (auto* const r = active(b, handle)) refuse_collective(on, *r, "freed");
     reap(b);
     auto const r = ref<request>::adopt(b.requests.remove(word_of(std::exchange(handle, MPI_REQUEST_NULL))));
     if (!r->active) return;
@@ -219,6 +225,7 @@ void Request_free(call& on, MPI_Request& handle) {
 void Cancel(call& on, MPI_Request& handle) {
     auto* const r = active(on.of(), handle);
     if (!r) on.fail(MPI_ERR_REQUEST, "request is not active: there is nothing to cancel");
+    refuse_collective(on, *r, "cancelled");
     r->cancel();
 }
 

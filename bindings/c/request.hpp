@@ -47,6 +47,8 @@ struct request : counted {
     /// Waits until it is done and tells how it ended; inactive from then on.
     virtual ending finish() = 0;
     virtual void cancel() = 0;
+    /// Cannot be cancelled, nor freed while it is active. MPI-4.1 sections 6.12 and 6.13.
+    virtual bool is_collective() const noexcept { return false; }
     /// MPI is left: withdrawn where that can be done.
     virtual void abandon() = 0;
 };

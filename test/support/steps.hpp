@@ -7,8 +7,17 @@
 #pragma once
 #include "dice.hpp"
 #include "team.hpp"
+#include <mpt/coll/schedule.hpp>
 
 namespace mpt::test {
+
+/// What `algorithm` does with a team, blocking or as a schedule.
+template <class Team, class Algorithm> void either_way(Team const& team, dice& common, Algorithm const& algorithm) {
+    if (common.coin()) return algorithm(team);
+    coll::schedule s{team, common.seed(), algorithm};
+    s.start();
+    s.finish();
+}
 
 template <class Suite, class Step> void random_steps(unsigned jobs, int steps, Step step, unsigned most_ranks = 9) {
     seeds const s{jobs};

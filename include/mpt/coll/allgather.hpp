@@ -35,23 +35,23 @@ inline std::vector<std::size_t> sizes_from(std::int32_t first, std::int32_t n, b
     return ends;
 }
 
-template <class Stack> void allgather_doubling(team<Stack> const& t, by_rank<place> all, std::vector<std::size_t> const& ends) {
+template <team_type Team> void allgather_doubling(Team const& t, by_rank<place> all, std::vector<std::size_t> const& ends) {
     auto const n = t.size(), me = t.me().value;
-    scratch const packed{ends.back()};
+    auto const packed = t.memory(ends.back());
     auto const begin = [&](std::int32_t i) { return i == 0 ? 0 : ends[static_cast<std::size_t>(i - 1)]; };
     auto const part = [&](std::int32_t first, std::int32_t last) {
         return packed.part(begin(first), begin(last) - begin(first));
     };
-    all(me).out.read(0, part(0, 1));
+    t.move(all(me).out, part(0, 1));
     for (std::int32_t have = 1; have < n; have *= 2) {
         auto const more = std::min(have, n - have);
         t.exchange((me - have + n) % n, source{part(0, more)}, (me + have) % n, sink{part(have, have + more)},
                    speaker::allgather);
     }
-    for (std::int32_t i = 1; i < n; ++i) all((me + i) % n).in.write(0, part(i, i + 1));
+    for (std::int32_t i = 1; i < n; ++i) t.move(source{part(i, i + 1)}, all((me + i) % n).in);
 }
 
-template <class Stack> void allgather_ring(team<Stack> const& t, by_rank<place> all) {
+template <team_type Team> void allgather_ring(Team const& t, by_rank<place> all) {
     auto const n = t.size();
     for (std::int32_t k = 0; k < n - 1; ++k)
         t.exchange((t.me() + 1) % n, all((t.me() - k + n) % n).out, (t.me() - 1 + n) % n, all((t.me() - k - 1 + n) % n).in,
@@ -61,7 +61,7 @@ template <class Stack> void allgather_ring(team<Stack> const& t, by_rank<place> 
 } // namespace detail
 
 /// Pieces of any sizes, which all ranks know. mine: nothing says that it is in its place already.
-template <class Stack> void allgather(team<Stack> const& t, std::optional<source> const& mine, by_rank<place> all) {
+template <team_type Team> void allgather(Team const& t, std::optional<source> const& mine, by_rank<place> all) {
     if (mine) t.keep(*mine, all(t.me()));
     auto const n = t.size();
     if (n == 1) return;

@@ -46,8 +46,8 @@ struct places {
     std::int32_t rank_at(std::int32_t p) const noexcept { return p < extra ? 2 * p : p + extra; }
 };
 
-template <class Stack> void doubling(reduction<Stack> const& r, places const& at, std::int32_t place, std::byte*& have,
-                                     std::byte*& other, std::size_t n) {
+template <team_type Team> void doubling(reduction<Team> const& r, places const& at, std::int32_t place, std::byte*& have,
+                                        std::byte*& other, std::size_t n) {
     for (std::int32_t step = 1; step < at.count; step *= 2) {
         auto const partner = place ^ step;
         r.exchange(at.rank_at(partner), have, n, at.rank_at(partner), other, n);
@@ -66,8 +66,8 @@ inline std::array<range, 2> halves(range r) noexcept {
     return {range{r.first, low}, range{r.first + low, r.count - low}};
 }
 
-template <class Stack> void halving(reduction<Stack> const& r, places const& at, std::int32_t place, std::byte* mine,
-                                    std::byte* other, std::size_t n) {
+template <team_type Team>
+void halving(reduction<Team> const& r, places const& at, std::int32_t place, std::byte* mine, std::byte* other, std::size_t n) {
     range have{0, n};
     std::array<range, 31> given; // to the partner of each step, who has it complete in the end
     int steps = 0;
@@ -89,7 +89,7 @@ template <class Stack> void halving(reduction<Stack> const& r, places const& at,
 }
 
 /// The combination of everybody's n > 0 elements; in `have`, which may have changed places with `other`.
-template <class Stack> void allreduce(reduction<Stack> const& r, std::byte*& have, std::byte*& other, std::size_t n) {
+template <team_type Team> void allreduce(reduction<Team> const& r, std::byte*& have, std::byte*& other, std::size_t n) {
     places const at{r.size()};
     auto const place = at.of(r.me());
     bool const paired = r.me() < 2 * at.extra;
@@ -111,8 +111,8 @@ template <class Stack> void allreduce(reduction<Stack> const& r, std::byte*& hav
 
 /// n elements from each rank. mine: null where they are in `all` already. all: the combination.
 /// Throws mpt::error(truncate) where a rank is seen to bring another size; see Misuse above.
-template <class Stack>
-void allreduce(team<Stack> const& t, operand const& op, std::byte const* mine, std::byte* all, std::size_t n) try {
+template <team_type Team>
+void allreduce(Team const& t, operand const& op, std::byte const* mine, std::byte* all, std::size_t n) try {
     reduction const r{t, op, speaker::allreduce};
     if (mine) r.copy(mine, all, n);
     if (t.size() == 1 || n == 0) return;

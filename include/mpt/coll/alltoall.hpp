@@ -9,7 +9,7 @@
 ///
 ///        n = 4     k = 0: 1-3    k = 1: 0-1, 2-3    k = 2: 0-2    k = 3: 0-3, 1-2
 ///
-///   Memory    doubling: two times all pieces of a rank, packed. in place: one piece.    Source MPI-4.1 section 6.8.
+///   Memory    doubling: two times all pieces of a rank, packed. in place: the largest piece.    Source MPI-4.1 section 6.8.
 ///   Tests     test/coll_alltoall_test.cpp
 #pragma once
 #include <algorithm>
@@ -34,26 +34,25 @@ template <class F> std::size_t each_with(std::int32_t step, std::int32_t n, F co
     return count;
 }
 
-template <class Stack> void alltoall_doubling(team<Stack> const& t, std::size_t size, by_rank<source> mine, by_rank<sink> all) {
+template <team_type Team> void alltoall_doubling(Team const& t, std::size_t size, by_rank<source> mine, by_rank<sink> all) {
     auto const n = t.size(), me = t.me().value;
     auto const half = static_cast<std::size_t>(n + 1) / 2;
-    scratch const packed{static_cast<std::size_t>(n) * size}, out{half * size}, in{half * size};
+    auto const packed = t.memory(static_cast<std::size_t>(n) * size), out = t.memory(half * size), in = t.memory(half * size);
     auto const at = [&](scratch const& s, std::size_t i) { return s.part(i * size, size); };
-    for (std::int32_t i = 1; i < n; ++i) mine((me + i) % n).read(0, at(packed, static_cast<std::size_t>(i)));
+    for (std::int32_t i = 1; i < n; ++i) t.move(mine((me + i) % n), at(packed, static_cast<std::size_t>(i)));
     for (std::int32_t step = 1; step < n; step *= 2) {
-        auto const count =
-            each_with(step, n, [&](std::size_t i, std::size_t k) { copy(source{at(packed, i)}, sink{at(out, k)}); });
+        auto const count = each_with(step, n, [&](std::size_t i, std::size_t k) { t.move(source{at(packed, i)}, at(out, k)); });
         t.exchange((me + step) % n, source{out.data(), count * size}, (me - step + n) % n, sink{in.data(), count * size},
                    speaker::alltoall);
-        each_with(step, n, [&](std::size_t i, std::size_t k) { copy(source{at(in, k)}, sink{at(packed, i)}); });
+        each_with(step, n, [&](std::size_t i, std::size_t k) { t.move(source{at(in, k)}, at(packed, i)); });
     }
-    for (std::int32_t i = 1; i < n; ++i) all((me - i + n) % n).write(0, at(packed, static_cast<std::size_t>(i)));
+    for (std::int32_t i = 1; i < n; ++i) t.move(source{at(packed, static_cast<std::size_t>(i))}, all((me - i + n) % n));
 }
 
 } // namespace detail
 
 /// Pieces of any sizes: what one rank has for another is as large as what that one expects of it.
-template <class Stack> void alltoallv(team<Stack> const& t, by_rank<source> mine, by_rank<sink> all) {
+template <team_type Team> void alltoallv(Team const& t, by_rank<source> mine, by_rank<sink> all) {
     auto const n = t.size(), me = t.me().value;
     t.keep(mine(me), all(me));
     for (std::int32_t k = 1; k < n; ++k) {
@@ -63,7 +62,7 @@ template <class Stack> void alltoallv(team<Stack> const& t, by_rank<source> mine
 }
 
 /// Pieces of one size, which all ranks know.
-template <class Stack> void alltoall(team<Stack> const& t, by_rank<source> mine, by_rank<sink> all) {
+template <team_type Team> void alltoall(Team const& t, by_rank<source> mine, by_rank<sink> all) {
     auto const size = all(t.me()).size();
     if (size > alltoall_doubling_most || t.size() < alltoall_doubling_ranks) return alltoallv(t, mine, all);
     t.keep(mine(t.me()), all(t.me()));
@@ -71,15 +70,19 @@ template <class Stack> void alltoall(team<Stack> const& t, by_rank<source> mine,
 }
 
 /// all(r): what rank r gets, then what came from it; as large there as here. For pieces of one size and of many.
-template <class Stack> void alltoall_in_place(team<Stack> const& t, by_rank<place> all) {
+template <team_type Team> void alltoall_in_place(Team const& t, by_rank<place> all) {
     auto const n = t.size(), me = t.me().value;
+    std::size_t largest = 0;
+    for (std::int32_t r = 0; r < n; ++r)
+        if (r != me) largest = std::max(largest, all(r).out.size());
+    auto const aside = t.memory(largest);
     for (std::int32_t k = 0; k < n; ++k) {
         auto const partner = (k - me + n) % n;
         if (partner == me) continue;
         auto const here = all(partner);
-        scratch const aside{here.out.size()};
-        here.out.read(0, aside.all());
-        t.exchange(partner, source{aside.all()}, partner, here.in, speaker::alltoall);
+        auto const leaving = aside.part(0, here.out.size());
+        t.move(here.out, leaving);
+        t.exchange(partner, source{leaving}, partner, here.in, speaker::alltoall);
     }
 }
 

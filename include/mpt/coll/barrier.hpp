@@ -11,7 +11,7 @@
 
 namespace mpt::inline v0::coll {
 
-template <class Stack> void barrier(team<Stack> const& t) {
+template <team_type Team> void barrier(Team const& t) {
     auto const n = t.size();
     for (std::int32_t step = 1; step < n; step *= 2) t.nod((t.me() + step) % n, (t.me() - step + n) % n, speaker::barrier);
 }

@@ -26,23 +26,23 @@ inline constexpr std::int32_t gather_tree_ranks = 16;
 
 namespace detail {
 
-template <class Stack> void gather_tree(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all,
-                                        std::size_t size, std::int32_t root) {
+template <team_type Team>
+void gather_tree(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::size_t size, std::int32_t root) {
     auto const n = t.size();
     auto const at = (t.me() - root + n) % n; // the root is place 0
     auto const who = [&](std::int32_t p) { return (p + root) % n; };
     auto const bytes = [&](std::int32_t places) { return static_cast<std::size_t>(places) * size; };
     std::int32_t const below = at == 0 ? n : std::min(at & -at, n - at); // places that come together here
-    scratch const packed{bytes(below)};
-    if (at != 0) mine->read(0, packed.part(0, size));
+    auto const packed = t.memory(bytes(below));
+    if (at != 0) t.move(*mine, packed.part(0, size));
     for (std::int32_t step = 1; step < below; step *= 2)
         t.recv(who(at + step), speaker::gather, packed.part(bytes(step), bytes(std::min(step, below - step))));
     if (at != 0) return t.send(who(at & (at - 1)), speaker::gather, source{packed.data(), bytes(below)});
     for (std::int32_t p = 1; p < n; ++p) t.keep(source{packed.data() + bytes(p), size}, all(who(p)));
 }
 
-template <class Stack>
-void gather_linear(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
+template <team_type Team>
+void gather_linear(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
     if (t.me() != root) return t.send(root, speaker::gather, *mine);
     for (std::int32_t r = 0; r < t.size(); ++r)
         if (r != root) t.recv(r, speaker::gather, all(r));
@@ -52,8 +52,7 @@ void gather_linear(team<Stack> const& t, std::optional<source> const& mine, by_r
 
 /// Pieces of one size, which all ranks know. mine: at the root nothing says that it is in its place already. all: read at the
 /// root only.
-template <class Stack>
-void gather(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
+template <team_type Team> void gather(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
     auto const size = t.me() == root ? all(root).size() : mine->size();
     auto const rooted = t.rooted(speaker::gather, root);
     if (t.me() == root && mine) t.keep(*mine, all(root));
@@ -62,8 +61,7 @@ void gather(team<Stack> const& t, std::optional<source> const& mine, by_rank<sin
 }
 
 /// Pieces of any sizes.
-template <class Stack>
-void gatherv(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
+template <team_type Team> void gatherv(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
     auto const rooted = t.rooted(speaker::gather, root);
     if (t.me() == root && mine) t.keep(*mine, all(root));
     detail::gather_linear(rooted, mine, all, root);

@@ -23,7 +23,7 @@
 namespace mpt::inline v0::coll {
 
 struct operand {
-    using combiner = void (*)(void* what, std::byte const* left, std::byte* right, std::size_t n);
+    using combiner = coll::combiner;
     using reader = void (*)(void* what, std::byte const* origin, std::size_t offset, std::span<std::byte> into) noexcept;
     using writer = void (*)(void* what, std::byte* origin, std::size_t offset, std::span<std::byte const> from) noexcept;
 
@@ -81,7 +81,7 @@ public:
     }
 };
 
-/// Room for n elements; its origin is aligned as well as memory from new is.
+/// Room for n elements; its origin is aligned as well as memory from new is. memory: of bytes_of(op, n) bytes.
 class work_buffer {
     std::ptrdiff_t low_, shift_;
     scratch memory_;
@@ -91,54 +91,54 @@ class work_buffer {
     static std::ptrdiff_t low_of(operand const& op, std::size_t n) noexcept {
         return op.lowest + std::min<std::ptrdiff_t>(0, static_cast<std::ptrdiff_t>(n - 1) * op.extent);
     }
+
+public:
     static std::size_t bytes_of(operand const& op, std::size_t n) noexcept {
         auto const far = static_cast<std::ptrdiff_t>(n - 1) * op.extent;
         return n == 0 ? 0 : op.reach + static_cast<std::size_t>((far < 0 ? -far : far) + alignment);
     }
-
-public:
-    work_buffer(operand const& op, std::size_t n)
-        : low_{n == 0 ? 0 : low_of(op, n)}, shift_{((low_ % alignment) + alignment) % alignment}, memory_{bytes_of(op, n)} {}
+    work_buffer(operand const& op, std::size_t n, scratch memory)
+        : low_{n == 0 ? 0 : low_of(op, n)}, shift_{((low_ % alignment) + alignment) % alignment}, memory_{std::move(memory)} {}
     std::byte* origin() const noexcept { return memory_.data() + (shift_ - low_); }
 };
 
-template <class Stack> class reduction {
-    team<Stack> const& t_;
+template <team_type Team> class reduction {
+    Team const& t_;
     operand const& op_;
     speaker speaker_;
 
 public:
-    reduction(team<Stack> const& t, operand const& op, speaker s) noexcept : t_{t}, op_{op}, speaker_{s} {}
+    reduction(Team const& t, operand const& op, speaker s) : t_{t}, op_{t.lasting(op)}, speaker_{s} {}
 
     std::int32_t me() const noexcept { return t_.me(); }
     std::int32_t size() const noexcept { return t_.size(); }
     operand const& op() const noexcept { return op_; }
     template <class Byte> Byte* at(Byte* origin, std::size_t i) const noexcept { return op_.at(origin, i); }
-    work_buffer work(std::size_t n) const { return {op_, n}; }
+    work_buffer work(std::size_t n) const { return {op_, n, t_.memory(work_buffer::bytes_of(op_, n))}; }
 
     void send(std::int32_t to, std::byte const* data, std::size_t n) const {
         elements_out const out{op_, data, n};
-        t_.send(to, speaker_, source::of(out));
+        t_.send(to, speaker_, out);
     }
     void recv(std::int32_t from, std::byte* into, std::size_t n) const {
         elements_in const in{op_, into, n};
-        t_.recv(from, speaker_, sink::of(in));
+        t_.recv(from, speaker_, in);
     }
     void exchange(std::int32_t to, std::byte const* data, std::size_t given, std::int32_t from, std::byte* into,
                   std::size_t taken) const {
         elements_out const out{op_, data, given};
         elements_in const in{op_, into, taken};
-        t_.exchange(to, source::of(out), from, sink::of(in), speaker_);
+        t_.exchange(to, out, from, in, speaker_);
     }
     void copy(std::byte const* from, std::byte* into, std::size_t n) const {
         if (from == into || n == 0) return;
         elements_out const out{op_, from, n};
         elements_in const in{op_, into, n};
-        mpt::copy(source::of(out), sink::of(in));
+        t_.move(out, in);
     }
     /// right = left op right, element by element.
     void combine(std::byte const* left, std::byte* right, std::size_t n) const {
-        if (n != 0) op_.combine(op_.what, left, right, n);
+        if (n != 0) t_.combine(op_.combine, op_.what, left, right, n);
     }
     /// have = have op other, or, where `other` is from lower ranks, other op have. What is in `other` afterwards is not said: the two
     /// pointers may have changed places.

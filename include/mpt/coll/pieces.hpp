@@ -66,18 +66,21 @@ struct const_blocks {
     source operator()(std::int32_t r) const noexcept { return {all.subspan(static_cast<std::size_t>(r) * size, size)}; }
 };
 
-/// Bytes for the time of a collective.
+/// Bytes for the time of a collective: its own, or a schedule's.
 class scratch {
-    std::unique_ptr<std::byte[]> memory_;
-    std::size_t size_;
+    std::unique_ptr<std::byte[]> own_;
+    std::span<std::byte> bytes_;
 
 public:
-    explicit scratch(std::size_t n) try : memory_{n ? std::make_unique_for_overwrite<std::byte[]>(n) : nullptr}, size_{n} {
+    explicit scratch(std::size_t n) try
+        : own_{n ? std::make_unique_for_overwrite<std::byte[]>(n) : nullptr}, bytes_{own_.get(), n} {
     } catch (std::bad_alloc const&) {
         throw error{errc::no_memory, "mpt: no memory for the " + std::to_string(n) + " bytes that a collective needs"};
     }
-    std::byte* data() const noexcept { return memory_.get(); }
-    std::span<std::byte> all() const noexcept { return {memory_.get(), size_}; }
+    /// Memory of somebody's who keeps it as long.
+    explicit scratch(std::span<std::byte> bytes) noexcept : bytes_{bytes} {}
+    std::byte* data() const noexcept { return bytes_.data(); }
+    std::span<std::byte> all() const noexcept { return bytes_; }
     std::span<std::byte> part(std::size_t first, std::size_t n) const noexcept { return all().subspan(first, n); }
 };
 

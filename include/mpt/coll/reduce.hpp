@@ -24,9 +24,9 @@ namespace detail {
 
 /// The sum of the places from ours on up to those below us in the tree; null where it was handed on. It lies in `mine`, `one` or
 /// `two`, which are work buffers for as many steps as we have (children()).
-template <class Stack, class Who> std::byte const* reduce_tree(reduction<Stack> const& r, std::int32_t place, Who const& who,
-                                                               std::byte const* mine, std::byte* one, std::byte* two,
-                                                               std::size_t n) {
+template <team_type Team, class Who> std::byte const* reduce_tree(reduction<Team> const& r, std::int32_t place, Who const& who,
+                                                                  std::byte const* mine, std::byte* one, std::byte* two,
+                                                                  std::size_t n) {
     auto const* have = mine;
     for (std::int32_t step = 1; step < r.size(); step *= 2) {
         if (place & step) {
@@ -49,8 +49,8 @@ inline int children(std::int32_t place, std::int32_t n) noexcept {
     return count;
 }
 
-template <class Stack>
-void reduce_by_tree(reduction<Stack> const& r, std::byte const* mine, std::byte* result, std::size_t n, std::int32_t root) {
+template <team_type Team>
+void reduce_by_tree(reduction<Team> const& r, std::byte const* mine, std::byte* result, std::size_t n, std::int32_t root) {
     auto const top = r.op().commutes ? root : 0;
     auto const place = (r.me() - top + r.size()) % r.size();
     auto const below = children(place, r.size());
@@ -62,8 +62,8 @@ void reduce_by_tree(reduction<Stack> const& r, std::byte const* mine, std::byte*
     else if (sum) r.send(root, sum, n);
 }
 
-template <class Stack>
-void reduce_cut(reduction<Stack> const& r, std::byte const* mine, std::byte* result, std::size_t n, std::int32_t root) {
+template <team_type Team>
+void reduce_cut(reduction<Team> const& r, std::byte const* mine, std::byte* result, std::size_t n, std::int32_t root) {
     auto const ranks = static_cast<std::size_t>(r.size());
     auto const part = [&](std::int32_t q) { return n / ranks + (static_cast<std::size_t>(q) < n % ranks); };
     auto const firsts = firsts_of(r.size(), part);
@@ -79,8 +79,8 @@ void reduce_cut(reduction<Stack> const& r, std::byte const* mine, std::byte* res
 } // namespace detail
 
 /// n elements from each rank. mine: at the root null where they are in `result` already. result: used at the root only.
-template <class Stack> void reduce(team<Stack> const& t, operand const& op, std::byte const* mine, std::byte* result,
-                                   std::size_t n, std::int32_t root) {
+template <team_type Team>
+void reduce(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n, std::int32_t root) {
     auto const rooted = t.rooted(speaker::reduce, root);
     reduction const r{rooted, op, speaker::reduce};
     if (n == 0) return;

@@ -32,8 +32,8 @@ inline std::vector<std::size_t> firsts_of(std::int32_t n, by_rank<std::size_t> c
 }
 
 /// The own part of a result, combined in rank order.
-template <class Stack> class pairwise {
-    reduction<Stack> const& r_;
+template <team_type Team> class pairwise {
+    reduction<Team> const& r_;
     std::size_t count_;
     work_buffer lower_work_, upper_work_, got_work_;
     std::byte *lower_, *upper_, *got_; // the sums of either side, and what came
@@ -46,7 +46,7 @@ template <class Stack> class pairwise {
     }
 
 public:
-    pairwise(reduction<Stack> const& r, std::size_t count)
+    pairwise(reduction<Team> const& r, std::size_t count)
         : r_{r}, count_{count}, lower_work_{r.work(count)}, upper_work_{r.work(r.op().commutes ? 0 : count)},
           got_work_{r.work(count)}, lower_{lower_work_.origin()}, upper_{upper_work_.origin()}, got_{got_work_.origin()} {}
 
@@ -67,8 +67,8 @@ public:
 };
 
 /// By doubling: everything combined everywhere, the own part copied.
-template <class Stack> void reduce_scatter_small(reduction<Stack> const& r, std::byte const* mine, std::byte* part,
-                                                 std::size_t first, std::size_t count, std::size_t n) {
+template <team_type Team> void reduce_scatter_small(reduction<Team> const& r, std::byte const* mine, std::byte* part,
+                                                    std::size_t first, std::size_t count, std::size_t n) {
     auto const one = r.work(n), two = r.work(n);
     auto* have = one.origin();
     auto* other = two.origin();
@@ -81,8 +81,8 @@ template <class Stack> void reduce_scatter_small(reduction<Stack> const& r, std:
 
 /// counts(r): how many elements rank r keeps, the same on all ranks. mine: the sum of those; null where they are in `part`. part: the
 /// own part of the combination.
-template <class Stack> void reduce_scatter(team<Stack> const& t, operand const& op, std::byte const* mine, std::byte* part,
-                                           by_rank<std::size_t> counts) {
+template <team_type Team>
+void reduce_scatter(Team const& t, operand const& op, std::byte const* mine, std::byte* part, by_rank<std::size_t> counts) {
     reduction const r{t, op, speaker::reduce_scatter};
     auto const firsts = detail::firsts_of(t.size(), counts);
     auto const me = static_cast<std::size_t>(t.me());
@@ -97,8 +97,8 @@ template <class Stack> void reduce_scatter(team<Stack> const& t, operand const& 
 }
 
 /// The same number of elements for each rank.
-template <class Stack>
-void reduce_scatter_block(team<Stack> const& t, operand const& op, std::byte const* mine, std::byte* part, std::size_t count) {
+template <team_type Team>
+void reduce_scatter_block(Team const& t, operand const& op, std::byte const* mine, std::byte* part, std::size_t count) {
     reduce_scatter(t, op, mine, part, [count](std::int32_t) { return count; });
 }
 

@@ -16,8 +16,8 @@ namespace mpt::inline v0::coll {
 namespace detail {
 
 /// result: the own elements where it `has` them, else nothing yet. sum: the own elements.
-template <class Stack>
-void scan(reduction<Stack> const& r, std::byte* sum, std::byte* other, std::byte* result, bool has, std::size_t n) {
+template <team_type Team>
+void scan(reduction<Team> const& r, std::byte* sum, std::byte* other, std::byte* result, bool has, std::size_t n) {
     for (std::int32_t step = 1; step < r.size(); step *= 2) {
         auto const partner = r.me() ^ step;
         if (partner >= r.size()) continue; // nobody above needs our sum
@@ -32,8 +32,7 @@ void scan(reduction<Stack> const& r, std::byte* sum, std::byte* other, std::byte
 } // namespace detail
 
 /// n elements from each rank. mine: null where they are in `result` already.
-template <class Stack>
-void scan(team<Stack> const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
+template <team_type Team> void scan(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
     reduction const r{t, op, speaker::scan};
     if (mine) r.copy(mine, result, n);
     if (n == 0 || t.size() == 1) return;
@@ -43,8 +42,8 @@ void scan(team<Stack> const& t, operand const& op, std::byte const* mine, std::b
 }
 
 /// The same without the own elements; at rank 0 result is left as it is.
-template <class Stack>
-void exscan(team<Stack> const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
+template <team_type Team>
+void exscan(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
     reduction const r{t, op, speaker::scan};
     if (n == 0 || t.size() == 1) return;
     auto const sum = r.work(n), other = r.work(n);

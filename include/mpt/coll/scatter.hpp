@@ -25,14 +25,14 @@ inline constexpr std::int32_t scatter_tree_ranks = 16;
 
 namespace detail {
 
-template <class Stack> void scatter_tree(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine,
-                                         std::size_t size, std::int32_t root) {
+template <team_type Team>
+void scatter_tree(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::size_t size, std::int32_t root) {
     auto const n = t.size();
     auto const at = (t.me() - root + n) % n; // the root is place 0
     auto const who = [&](std::int32_t p) { return (p + root) % n; };
     auto const bytes = [&](std::int32_t places) { return static_cast<std::size_t>(places) * size; };
     std::int32_t const below = at == 0 ? n : std::min(at & -at, n - at); // places that this one provides for, itself among them
-    scratch const packed{bytes(below)};
+    auto const packed = t.memory(bytes(below));
     if (at != 0) t.recv(who(at & (at - 1)), speaker::scatter, packed.all());
     else
         for (std::int32_t p = 1; p < n; ++p) t.keep(all(who(p)), sink{packed.part(bytes(p), size)});
@@ -40,11 +40,11 @@ template <class Stack> void scatter_tree(team<Stack> const& t, by_rank<source> a
     while (step < below) step *= 2;
     for (step /= 2; step > 0; step /= 2)
         t.send(who(at + step), speaker::scatter, source{packed.data() + bytes(step), bytes(std::min(step, below - step))});
-    if (at != 0) mine->write(0, packed.part(0, size));
+    if (at != 0) t.move(source{packed.part(0, size)}, *mine);
 }
 
-template <class Stack>
-void scatter_linear(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
+template <team_type Team>
+void scatter_linear(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
     if (t.me() != root) return t.recv(root, speaker::scatter, *mine);
     for (std::int32_t r = 0; r < t.size(); ++r)
         if (r != root) t.send(r, speaker::scatter, all(r));
@@ -53,8 +53,7 @@ void scatter_linear(team<Stack> const& t, by_rank<source> all, std::optional<sin
 } // namespace detail
 
 /// Pieces of one size, which all ranks know. all: read at the root only. mine: at the root nothing says that it stays in its place.
-template <class Stack>
-void scatter(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
+template <team_type Team> void scatter(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
     auto const size = t.me() == root ? all(root).size() : mine->size();
     auto const rooted = t.rooted(speaker::scatter, root);
     if (t.me() == root && mine) t.keep(all(root), *mine);
@@ -63,8 +62,8 @@ void scatter(team<Stack> const& t, by_rank<source> all, std::optional<sink> cons
 }
 
 /// Pieces of any sizes.
-template <class Stack>
-void scatterv(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
+template <team_type Team>
+void scatterv(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
     auto const rooted = t.rooted(speaker::scatter, root);
     if (t.me() == root && mine) t.keep(all(root), *mine);
     detail::scatter_linear(rooted, all, mine, root);

@@ -1,9 +1,16 @@
-/// coll/team - what an algorithm over more than two ranks works with: a channel, and who is who.
+/// coll/team - what an algorithm over more than two ranks works with: who is who, messages, and steps on this rank.
+///
+///        algorithm(Team const& t) --- t is a team       ---> does it: blocking collectives
+///                                 `-- t is a recorder   ---> writes it down: non-blocking and persistent ones (coll/plan.hpp)
+///
+///   An algorithm touches data by a team's functions only, and takes its turns by ranks and sizes, never by what the data are: so
+///   each is written once for all three forms.
 ///
 ///   Ranks are the group's; messages travel in the collective context, so they never meet point-to-point traffic. All ranks
 ///   call the collectives of one communicator in the same order (MPI-4.1 section 6.1): messages of a pair then match in
 ///   order, and the tag only says which algorithm speaks, and in a collective with a root which one and for which root
-///   (coll/rooted.hpp). Data are cursors: contiguous bytes, or any layout.
+///   (coll/rooted.hpp). Data are bytes, sources and sinks, or layouts, which a team's function
+///   takes by reference and a recorder's copies.
 ///
 ///   Sizes    a message that is not as long as its receiver expects means that the ranks do not call the same collective: an
 ///            mpt::error(truncate) that names both sizes. Empty pieces are sent too, so that this is seen.
@@ -12,11 +19,71 @@
 #include <cstddef>
 #include <span>
 
+#include <mpt/coll/pieces.hpp>
 #include <mpt/coll/rooted.hpp>
 #include <mpt/core/copy.hpp>
 #include <mpt/stack/p2p.hpp>
 
 namespace mpt::inline v0::coll {
+
+/// right = left op right, for n elements.
+using combiner = void (*)(void* what, std::byte const* left, std::byte* right, std::size_t n);
+
+/// What an algorithm works with. send and recv take their ranks' data, exchange does both at once, nod both without data; keep is what
+/// this rank sends to itself; rooted is the team for a collective with a root; move copies what is as large in both; memory, and what lasting() gives, last as long as the collective.
+template <class T>
+concept team_type = requires(T const& t, std::int32_t r, speaker s, source const& out, sink const& in, combiner f,
+                             std::byte* bytes, std::size_t n) {
+    { t.me() } noexcept -> std::same_as<rank>;
+    { t.size() } noexcept -> std::same_as<std::int32_t>;
+    t.send(r, s, out);
+    t.recv(r, s, in);
+    t.exchange(r, out, r, in, s);
+    t.nod(r, r, s);
+    t.keep(out, in);
+    t.move(out, in);
+    t.combine(f, bytes, bytes, bytes, n);
+    { t.rooted(s, r) } -> std::convertible_to<T>;
+    { t.memory(n) } -> std::same_as<scratch>;
+    { t.lasting(n) } -> std::same_as<std::size_t const&>;
+};
+
+namespace detail {
+
+/// Data of any sort as a source; a layout's refers to it.
+inline source read_from(source const& s) noexcept { return s; }
+template <byte_source S>
+    requires(!std::same_as<S, source>)
+source read_from(S const& layout) noexcept {
+    return source::of(layout);
+}
+inline sink written_to(sink const& s) noexcept { return s; }
+template <byte_sink S>
+    requires(!std::same_as<S, sink>)
+sink written_to(S const& layout) noexcept {
+    return sink::of(layout);
+}
+
+[[noreturn, gnu::noinline]] inline void sizes_differ(std::uint64_t came, std::size_t expected, std::int32_t from) {
+    throw error{errc::truncate, "mpt: ranks called a collective with different sizes: " + std::to_string(came) +
+                                    " bytes came where " + std::to_string(expected) + " were expected, from rank " +
+                                    std::to_string(from)};
+}
+/// How a message ended that was to bring so many bytes.
+inline void must_have_come(outcome const& got, std::int32_t from, std::size_t expected) {
+    if (got.how == status::ok && got.bytes == expected) [[likely]]
+        return;
+    if (got.how != status::ok && got.how != status::truncated)
+        throw error{got.how == status::no_memory ? errc::no_memory : errc::system,
+                    "mpt: a collective's message from rank " + std::to_string(from) + ": " + std::string{to_string(got.how)}};
+    sizes_differ(got.bytes, expected, from);
+}
+inline void must_be_equal(source const& mine, sink const& into, std::int32_t me) {
+    if (mine.size() != into.size()) [[unlikely]]
+        sizes_differ(mine.size(), into.size(), me);
+}
+
+} // namespace detail
 
 template <class Stack> class team {
     channel<Stack> wire_;
@@ -41,55 +108,54 @@ public:
 
     rank me() const noexcept { return me_; }
     std::int32_t size() const noexcept { return who_->size(); }
+    group const& who() const noexcept { return *who_; }
+    channel<Stack> const& wire() const noexcept { return wire_; }
 
-    void send(std::int32_t to, speaker s, source const& data) const {
+    template <class Out> void send(std::int32_t to, speaker s, Out const& data) const {
         auto doubt = suspect();
-        wire_.send(who_->world(to), call_.label(s), data, doubt);
+        wire_.send(who_->world(to), call_.label(s), detail::read_from(data), doubt);
         doubt.tell(me_);
     }
     /// Exactly into.size() bytes.
-    void recv(std::int32_t from, speaker s, sink const& into) const {
+    template <class In> void recv(std::int32_t from, speaker s, In const& into) const {
+        auto const room = detail::written_to(into);
         auto doubt = suspect();
-        auto const got = wire_.recv(who_->world(from), call_.label(s), into, doubt);
+        auto const got = wire_.recv(who_->world(from), call_.label(s), room, doubt);
         doubt.tell(me_);
-        check(got, from, into.size());
+        detail::must_have_come(got, from, room.size());
     }
-    void exchange(std::int32_t to, source const& data, std::int32_t from, sink const& into, speaker s) const {
+    template <class Out, class In>
+    void exchange(std::int32_t to, Out const& data, std::int32_t from, In const& into, speaker s) const {
+        auto const room = detail::written_to(into);
         auto doubt = suspect();
-        auto const got = wire_.sendrecv(who_->world(to), data, who_->world(from), into, call_.label(s), doubt);
+        auto const got =
+            wire_.sendrecv(who_->world(to), detail::read_from(data), who_->world(from), room, call_.label(s), doubt);
         doubt.tell(me_);
-        check(got, from, into.size());
+        detail::must_have_come(got, from, room.size());
     }
     /// A word to one rank, which says nothing, and one from another. A send may have to wait for its receiver (a full wire, a
     /// throttled peer), so where everybody sends first, nobody may wait before it can be received from.
     void nod(std::int32_t to, std::int32_t from, speaker s) const {
         if (wire_.try_send(who_->world(to), call_.label(s), {})) [[likely]]
-            return recv(from, s, {});
-        exchange(to, {}, from, {}, s);
+            return recv(from, s, sink{});
+        exchange(to, source{}, from, sink{}, s);
     }
     /// What this rank sends to itself.
     void keep(source const& mine, sink const& into) const {
-        if (mine.size() != into.size()) [[unlikely]]
-            differ(mine.size(), into.size(), me_);
+        detail::must_be_equal(mine, into, me_);
         copy(mine, into);
     }
+    template <class Out, class In> void move(Out const& from, In const& into) const {
+        copy(detail::read_from(from), detail::written_to(into));
+    }
+    void combine(combiner f, void* what, std::byte const* left, std::byte* right, std::size_t n) const {
+        f(what, left, right, n);
+    }
+    scratch memory(std::size_t n) const { return scratch{n}; }
+    template <class T> T const& lasting(T const& object) const noexcept { return object; }
 
 private:
     suspicion<lane<Stack>> suspect() const noexcept { return {wire_.on(), *who_, wire_.context(), call_}; }
-    static void check(outcome const& got, std::int32_t from, std::size_t expected) {
-        if (got.how == status::ok && got.bytes == expected) [[likely]]
-            return;
-        if (got.how != status::ok && got.how != status::truncated)
-            throw error{got.how == status::no_memory ? errc::no_memory : errc::system,
-                        "mpt: a collective's message from rank " + std::to_string(from) + ": " +
-                            std::string{to_string(got.how)}};
-        differ(got.bytes, expected, from);
-    }
-    [[noreturn, gnu::noinline]] static void differ(std::uint64_t came, std::size_t expected, std::int32_t from) {
-        throw error{errc::truncate, "mpt: ranks called a collective with different sizes: " + std::to_string(came) +
-                                        " bytes came where " + std::to_string(expected) + " were expected, from rank " +
-                                        std::to_string(from)};
-    }
 };
 
 } // namespace mpt::inline v0::coll

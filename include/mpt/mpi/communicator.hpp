@@ -10,7 +10,7 @@
 ///        auto half = world.split(world.rank() % 2, world.rank());
 ///
 ///   Errors are the policy's (mpi/errors.hpp); view.with<errors::returning>() gives the same communicator with another policy.
-///   What all ranks do together: mpi/collectives.hpp. Buffers: MPI-4.1 section 3.2; ranks and tags are checked, with the numbers in the sentence.
+///   What all ranks do together: mpi/collectives.hpp, mpi/nonblocking.hpp. Buffers: MPI-4.1 section 3.2; ranks and tags are checked, with the numbers in the sentence.
 #pragma once
 #include <cstring>
 #include <functional>
@@ -22,6 +22,7 @@
 #include <mpt/mpi/collectives.hpp>
 #include <mpt/mpi/errors.hpp>
 #include <mpt/mpi/message.hpp>
+#include <mpt/mpi/nonblocking.hpp>
 #include <mpt/mpi/request.hpp>
 #include <mpt/mpi/sendable.hpp>
 #include <mpt/stack/runtime.hpp>
@@ -35,16 +36,22 @@ template <class Stack> struct communicator_state {
     group who;
     rank me;
     mutable std::uint32_t rooted_calls = 0; // collectives with a root so far: one thread is in one at a time
+    mutable native_atomics::atomic<std::uint32_t> schedules{0}; // collectives begun so far that do not block
 
     communicator_state(runtime<Stack>& r, context_id context, group g, rank me_here)
         : run{&r}, wire{r.lane_of(context), context}, who{std::move(g)}, me{me_here} {}
+    /// Odd: even ones are those of the C interface, which may use the same communicator.
+    std::uint32_t next_schedule() const noexcept {
+        return 2 * schedules.fetch_add(1, std::memory_order_relaxed) + 1; // order: the program orders its collectives
+    }
 };
 
 template <class Stack> class communicator;
 template <class Stack> class message;
 
 template <class Stack, class Errors = errors::throwing> class communicator_view
-    : public collectives<communicator_view<Stack, Errors>, Stack, Errors> {
+    : public collectives<communicator_view<Stack, Errors>, Stack, Errors>,
+      public nonblocking_collectives<communicator_view<Stack, Errors>, Stack, Errors> {
     communicator_state<Stack> const* s_;
     template <class T> using as = typename Errors::template as<T>;
 

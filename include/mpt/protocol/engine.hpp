@@ -105,7 +105,10 @@ public:
     bool cancel(request& r) noexcept;
     /// The peer's engine is no more: completes a request that only the peer could have brought to its end.
     void forsake(request& r) noexcept;
-    /// Runs r.advance at every progress until it has set r.complete by finish().
+    /// Runs r.advance at every progress until it has set r.complete by finish(), or one of these:
+    ///   r.at = phase::parked   it waits for other requests, and costs nothing meanwhile: start_task() when they are complete
+    ///   r.at = phase::errand   its next step runs code of the user's: whoever takes it (take_errand) calls r.advance without the
+    ///                          lane's lock, then resume()
     void start_task(request& r) noexcept {
         r.kind = role::task;
         r.at = phase::working;
@@ -113,6 +116,12 @@ public:
         ++active_;
         tasks_.push_back(r);
     }
+    void resume(request& r) noexcept {
+        start_task(r);
+        wake_threads();
+    }
+    request* take_errand() noexcept;
+    bool has_errand() const noexcept { return errands_left_.load(std::memory_order_relaxed) != 0; } // order: a hint
     void finish(request& r, status how) noexcept {
         r.result.how = how;
         complete(r);
@@ -211,6 +220,7 @@ private:
     }
     void ring_own_bell() noexcept;
     void find_bell() noexcept;
+    void leave_errand(request& r) noexcept;
     request* find_request(std::uint32_t index, std::uint32_t generation) noexcept { return requests_.at(index, generation); }
 
     // sending
@@ -261,14 +271,15 @@ private:
     pool<arrival> arrivals_;
     pool<control_frame> controls_;
     peer_table peers_;
-    list<request> pulls_, pushes_, offers_, tasks_;
+    list<request> pulls_, pushes_, offers_, tasks_, errands_;
     std::vector<peer_state*> stuck_;      // peers with waiting sends or control frames
     std::vector<peer_state*> flushing_;   // the same, while they are walked
     std::vector<peer_state*> throttling_; // peers that we asked to announce
     std::uint32_t sends_ = 0;
     std::uint32_t loanless_ = 0; // chunks in a row that found no loan
-    std::uint32_t active_ = 0;   // requests on an active list: sleeping would stop them
-    std::uint32_t asleep_ = 0;   // threads of this rank that sleep on this lane, or are about to
+    std::uint32_t active_ = 0;   // requests on an active list, or errands: sleeping would stop them
+    typename World::atomics::template atomic<std::uint32_t> errands_left_{0}; // changed under the lane's lock
+    std::uint32_t asleep_ = 0; // threads of this rank that sleep on this lane, or are about to
     std::uint64_t unexpected_ = 0, unexpected_high_ = 0;
     std::uint64_t outstanding_ = 0;         // sends that the wire has, and that wait for a peer: ack, fin, cts, last chunk
     wait::doorbell<World>* bell_ = nullptr; // what a thread of ours sleeps on; never changes

@@ -40,6 +40,8 @@ enum class phase : std::uint8_t {
     pushing, // sender of a rendezvous that pushes; on the active list
     filling, // receiver of a rendezvous that is pushed to
     working, // a task: its progress function is on the active list
+    parked,  // a task that waits for other requests; on no list
+    errand,  // a task whose next step is to be taken without the lane's lock
 };
 
 /// The bases are its places: on a list of the engine, and in the matching tables while `at` is phase::posted.
@@ -65,7 +67,7 @@ struct request : list_node, posted_hook {
     outcome result{};
 
     // What later operations hang on.
-    bool (*advance)(request&) noexcept = nullptr;               // task: one step; true when it moved
+    bool (*advance)(request&) noexcept = nullptr;               // task: one step, see engine::start_task; true when it moved
     void (*completed)(request&) noexcept = nullptr;             // called once, by the engine, under the lane's lock
     status (*provide)(request&, std::uint64_t bytes) = nullptr; // receive of unknown size: sets `into` when the size is known
     void* user = nullptr;

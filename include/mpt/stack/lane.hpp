@@ -97,9 +97,10 @@ public:
 
     /// The other lanes of this rank, this one among them: set once, before the first wait.
     void join(std::span<std::unique_ptr<lane> const> all) noexcept { all_ = all; }
-    /// A round of progress on every other lane that nobody is in; how many things moved.
+    /// A round of progress on every other lane that nobody is in, and errands, our own too; how many things moved. For who holds
+    /// no lock.
     std::size_t serve_others() noexcept {
-        std::size_t moved = 0;
+        std::size_t moved = run_errands();
         if (all_.size() < 2) [[likely]]
             return moved;
         for (auto const& other : all_) {
@@ -108,8 +109,20 @@ public:
             if (!other->over_) [[likely]]
                 moved += other->engine_.progress();
             other->lock_.release(n);
+            moved += other->run_errands();
         }
         return moved;
+    }
+    /// Steps of tasks that may not hold the lock, because they run code of the user's; how many.
+    std::size_t run_errands() noexcept {
+        std::size_t done = 0;
+        for (; engine_.has_errand(); ++done) {
+            auto* const r = enter([this](engine_type& e) { return over_ ? nullptr : e.take_errand(); });
+            if (!r) break;
+            r->advance(*r);
+            enter([r](engine_type& e) { e.resume(*r); });
+        }
+        return done;
     }
     /// Is this request of ours complete? False also while somebody is in the lane. Never waits: for those that are in another.
     bool peek(protocol::request const& r) noexcept {

@@ -32,13 +32,29 @@ template <class World, class Route, protocol_set Use> std::size_t engine<World, 
         moved += detail::each_once(pushes_, [this](request& r) { return advance_push(r); });
         moved += detail::each_once(tasks_, [this](request& r) {
             bool const went = r.advance(r);
-            if (!r.complete) return went;
+            if (r.at == phase::working) return went;
             tasks_.erase(r);
             --active_;
+            if (r.at == phase::errand) leave_errand(r);
             return true;
         });
     }
     return moved;
+}
+
+/// For a thread that holds no lock; one that sleeps may be the only one to come.
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::leave_errand(request& r) noexcept {
+    errands_.push_back(r);
+    ++active_;
+    errands_left_.fetch_add(1, std::memory_order_relaxed); // order: a hint, the lock decides
+    wake_threads();
+}
+
+template <class World, class Route, protocol_set Use> request* engine<World, Route, Use>::take_errand() noexcept {
+    if (errands_.empty()) return nullptr;
+    --active_;
+    errands_left_.fetch_sub(1, std::memory_order_relaxed); // order: a hint, the lock decides
+    return &errands_.pop_front();
 }
 
 /// A completed send may start another one, so the list that is walked is not the list that is added to.

@@ -200,6 +200,8 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     case phase::pulling: pulls_.erase(r), --active_; break;
     case phase::filling: break;
     case phase::working:
+    case phase::parked:
+    case phase::errand:
     case phase::idle: return;
     }
     finish(r, status::peer_gone);

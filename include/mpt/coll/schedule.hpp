@@ -1,0 +1,204 @@
+/// coll/schedule - a collective under way that nobody need wait for: a plan, run by its lane's progress.
+///
+///        schedule s{team, number, [&](auto const& t) { coll::allreduce(t, operand, mine, all, n); }};
+///        s.start();      ...      s.test()      s.finish()      again: s.start()
+///
+///        start ---> own steps ---> messages of a phase ---> parked ---- the last one has completed ----.
+///                       ^                 `-- all at once complete: goes on                            |
+///                       +------------------------------------------------------------------------------'
+///                       `--- combine: an errand, which a thread that holds no lock runs (the operation may be the user's)
+///
+///   While it is parked it is on no list: a thousand of them cost a round of progress nothing, and a rank that waits sleeps. The
+///   messages' requests count down as they complete; the last one makes it a task of the engine again, which the same round runs.
+///
+///   Traffic  in a context of its own, so that it never meets blocking collectives.
+///   Errors   a message of another size, no memory, an exception of an operation: kept, and thrown by finish(). Nothing that is under
+///            way is left behind.
+///   Memory   the plan's; a request for it and one for each message of the phase under way. What the plan refers to outlives it.
+///   Limit    it must not move, and is not destroyed while it is active: finish() or abandon() it, unless the job has ended.
+///   Tests    test/coll_schedule_test.cpp    Source MPI-4.1 sections 6.12 and 6.13
+#pragma once
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include <mpt/coll/plan.hpp>
+
+namespace mpt::inline v0::coll {
+
+template <class Stack> class schedule {
+    using engine_type = typename Stack::engine_type;
+    struct child {
+        protocol::request* r;
+        message_step const* what;
+    };
+
+    channel<Stack> wire_;
+    plan plan_;
+    protocol::request* own_ = nullptr; // while it is active
+    // Of the run under way, under the lane's lock; or of the thread that runs an errand.
+    std::size_t next_ = 0;        // step
+    std::vector<child> children_; // the messages of a phase
+    std::uint32_t missing_ = 0;   // of those, and one while they are started
+    bool stopping_ = false;
+    std::exception_ptr failure_;
+
+public:
+    /// Writes down what `algorithm` does with a team. number: see coll/plan.hpp. Throws mpt::error(unreachable) where a peer is.
+    template <class Algorithm> schedule(team<Stack> const& t, std::uint32_t number, Algorithm&& algorithm)
+        : wire_{t.wire().on(), apart(t.wire().context())} {
+        algorithm(recorder{plan_, t.who(), t.me(), number});
+        std::size_t widest = 0, width = 0;
+        std::uint32_t phase = 0;
+        for (auto const& s : plan_.steps())
+            if (auto const* const m = std::get_if<message_step>(&s)) {
+                wire_.reach(m->world);
+                width = std::exchange(phase, m->phase) == m->phase ? width + 1 : 1;
+                widest = std::max(widest, width);
+            }
+        children_.reserve(widest);
+    }
+    schedule(schedule const&) = delete;
+    schedule& operator=(schedule const&) = delete;
+
+    bool is_active() const noexcept { return own_ != nullptr; }
+    lane<Stack>& home() const noexcept { return wire_.on(); }
+    waiting about() const noexcept { return {wait_for::collective, wire_.context(), any_source, any_tag, 0}; }
+    /// Why it failed, once it is complete.
+    std::exception_ptr const& failure() const noexcept { return failure_; }
+
+    /// Not while it is active. Throws mpt::error(no_memory).
+    void start() {
+        next_ = 0, stopping_ = false, failure_ = nullptr;
+        home().enter([&](engine_type& e) {
+            own_ = e.make();
+            if (!own_) [[unlikely]]
+                home().no_request();
+            own_->user = this;
+            own_->advance = [](protocol::request& r) noexcept { return static_cast<schedule*>(r.user)->advance(); };
+            e.start_task(*own_);
+            home().step();
+        });
+    }
+    /// One round of progress; true: complete, finish() does not wait.
+    bool test() const { return !own_ || wire_.test(*own_); }
+    /// The same without progress, by a thread that holds the lock of the lane `locked`.
+    bool peek(lane<Stack> const& locked) const noexcept {
+        if (!own_) return true;
+        return &locked == &home() ? own_->complete : home().peek(*own_);
+    }
+    /// Waits until it is complete.
+    void wait() {
+        if (own_) home().wait(*own_, about());
+    }
+    /// It is complete, and inactive from here on.
+    void collect() {
+        if (own_) wire_.collect(*std::exchange(own_, nullptr));
+    }
+    /// Waits, collects, and throws what it failed by.
+    void finish() {
+        wait();
+        collect();
+        if (failure_) std::rethrow_exception(failure_);
+    }
+    /// Withdraws what can be withdrawn, and waits for the rest: the buffers are about to go.
+    void abandon() {
+        if (!own_) return;
+        home().enter([this](engine_type& e) { stop(e); });
+        home().wait(about(), [this](engine_type& e) {
+            for (auto const& c : children_)
+                if (!c.r->complete && home().has_failed(c.what->world)) [[unlikely]]
+                    e.forsake(*c.r);
+            return own_->complete;
+        });
+        collect();
+    }
+
+private:
+    /// Contexts are random numbers: this one is nobody else's.
+    static context_id apart(context_id c) noexcept {
+        return context_id{static_cast<std::uint64_t>(c) ^ std::uint64_t{1} << 62};
+    }
+    engine_type& engine() const noexcept { return home().engine(); }
+
+    /// Under the lane's lock, or as an errand without it.
+    bool advance() noexcept {
+        if (own_->at == protocol::phase::errand) combine();
+        else go_on();
+        return true;
+    }
+    void go_on() noexcept {
+        for (close_phase(); !failure_ && !stopping_ && next_ < plan_.steps().size();) {
+            auto const& s = plan_.steps()[next_];
+            if (std::holds_alternative<combine_step>(s)) return void(own_->at = protocol::phase::errand);
+            if (auto const* const m = std::get_if<move_step>(&s)) {
+                copy(m->from, m->into);
+                ++next_;
+                continue;
+            }
+            start_phase();
+            if (missing_ != 0) return void(own_->at = protocol::phase::parked);
+            close_phase();
+        }
+        engine().finish(*own_, stopping_ ? status::cancelled : status::ok);
+    }
+    void combine() noexcept {
+        try {
+            while (next_ < plan_.steps().size() && std::holds_alternative<combine_step>(plan_.steps()[next_]))
+                std::get<combine_step>(plan_.steps()[next_++]).run();
+        } catch (...) { failure_ = std::current_exception(); }
+    }
+
+    /// The messages of the phase that begins here. Those that complete at once must not make this a task, which it is.
+    void start_phase() noexcept {
+        auto const phase = std::get<message_step>(plan_.steps()[next_]).phase;
+        missing_ = 1;
+        for (; next_ < plan_.steps().size() && !failure_; ++next_) {
+            auto const* const m = std::get_if<message_step>(&plan_.steps()[next_]);
+            if (!m || m->phase != phase) break;
+            start(*m);
+        }
+        --missing_;
+    }
+    void start(message_step const& m) noexcept {
+        auto* const r = engine().make();
+        if (!r) [[unlikely]]
+            return no_request();
+        children_.push_back({r, &m});
+        ++missing_;
+        r->user = this;
+        r->completed = [](protocol::request& done) noexcept { static_cast<schedule*>(done.user)->one_less(); };
+        r->wanted = {wire_.context(), m.world, m.label};
+        if (m.sends) r->from = m.out, r->peer = m.world, engine().send(*r);
+        else r->into = m.in, engine().receive(*r);
+    }
+    void one_less() noexcept {
+        if (--missing_ == 0) engine().start_task(*own_);
+    }
+    void no_request() noexcept {
+        try {
+            home().no_request();
+        } catch (...) { failure_ = std::current_exception(); }
+        stop(engine());
+    }
+    /// Nothing new is started.
+    void stop(engine_type& e) noexcept {
+        stopping_ = true;
+        for (auto const& c : children_)
+            if (!c.r->complete) e.cancel(*c.r);
+    }
+    /// The phase is over: how its messages ended. The first failure counts.
+    void close_phase() noexcept {
+        for (auto const& c : children_) {
+            auto const got = c.r->result;
+            engine().drop(*c.r);
+            if (failure_ || stopping_) continue;
+            try {
+                detail::must_have_come(got, c.what->peer, c.what->size());
+            } catch (...) { failure_ = std::current_exception(); }
+        }
+        children_.clear();
+    }
+};
+
+} // namespace mpt::inline v0::coll

@@ -1,0 +1,107 @@
+#include <numeric>
+
+#include <gtest/gtest.h>
+#include <mpt/coll/allgather.hpp>
+#include <mpt/coll/allreduce.hpp>
+#include <mpt/coll/barrier.hpp>
+#include <mpt/coll/broadcast.hpp>
+#include <mpt/coll/plan.hpp>
+
+namespace {
+namespace coll = mpt::coll;
+using coll::speaker;
+
+/// The shape of a plan: s and r are messages, a bar opens a phase, m and c are steps of this rank's own.
+std::string shape_of(coll::plan const& p) {
+    std::string all;
+    std::uint32_t phase = 0;
+    for (auto const& s : p.steps()) {
+        if (auto const* const m = std::get_if<coll::message_step>(&s)) {
+            if (std::exchange(phase, m->phase) != m->phase) all += '|';
+            all += m->sends ? 's' : 'r';
+        } else all += std::holds_alternative<coll::move_step>(s) ? 'm' : 'c';
+    }
+    return all;
+}
+struct planned {
+    mpt::group who;
+    coll::plan steps;
+    coll::recorder team;
+    planned(int n, int me, std::uint32_t number = 0) : who{mpt::group::range(10, n)}, team{steps, who, mpt::rank{me}, number} {}
+};
+
+TEST(coll_plan, an_exchange_is_a_phase_and_so_are_messages_of_one_sort) {
+    planned p{4, 0};
+    std::byte b[8]{};
+    mpt::source const out{b, 4};
+    mpt::sink const in{b + 4, 4};
+    p.team.send(1, speaker::gather, out);
+    p.team.send(2, speaker::gather, out);
+    p.team.recv(1, speaker::gather, in);
+    p.team.recv(1, speaker::gather, in);
+    p.team.exchange(1, out, 2, in, speaker::gather);
+    p.team.exchange(1, out, 2, in, speaker::gather);
+    p.team.recv(1, speaker::gather, in);
+    p.team.move(out, in);
+    p.team.recv(1, speaker::gather, in);
+    EXPECT_EQ(shape_of(p.steps), "|ss|rr|rs|rs|rm|r");
+}
+
+TEST(coll_plan, messages_name_ranks_of_the_job_and_carry_the_number) {
+    planned one{4, 1, 5}, other{4, 1, coll::recorder::numbers + 6};
+    coll::barrier(one.team), coll::barrier(other.team);
+    auto const& first = std::get<coll::message_step>(one.steps.steps()[1]);
+    EXPECT_TRUE(first.sends);
+    EXPECT_EQ(first.peer, 2);
+    EXPECT_EQ(first.world, mpt::rank{12});
+    EXPECT_EQ(first.label, mpt::tag{5 * 16 + static_cast<int>(speaker::barrier)});
+    EXPECT_EQ(std::get<coll::message_step>(other.steps.steps()[1]).label,
+              mpt::tag{6 * 16 + static_cast<int>(speaker::barrier)});
+}
+
+TEST(coll_plan, the_largest_number_makes_a_tag_that_is_not_negative) {
+    planned p{2, 0, coll::recorder::numbers - 1};
+    coll::barrier(p.team);
+    EXPECT_GT(std::get<coll::message_step>(p.steps.steps()[0]).label, mpt::tag{0});
+}
+
+TEST(coll_plan, a_broadcast_waits_for_the_data_and_then_sends_to_all_at_once) {
+    std::vector<std::byte> data(100);
+    planned root{8, 0}, inner{8, 4};
+    coll::broadcast(root.team, std::span{data}, 0), coll::broadcast(inner.team, std::span{data}, 0);
+    EXPECT_EQ(shape_of(root.steps), "|sss");
+    EXPECT_EQ(shape_of(inner.steps), "|r|ss");
+}
+
+TEST(coll_plan, what_lay_on_the_stack_of_the_algorithm_is_kept) {
+    planned p{2, 0};
+    std::vector<std::byte> bytes(20000, std::byte{1});
+    for (int i = 0; i < 200; ++i) {
+        std::vector<std::byte> const gone{std::byte{9}};
+        mpt::source_part const part{mpt::source{bytes.data(), bytes.size()}, static_cast<std::size_t>(i), 10};
+        p.team.send(1, speaker::gather, part);
+        EXPECT_EQ(p.team.lasting(i), i);
+    }
+    auto const& last = std::get<coll::message_step>(p.steps.steps().back());
+    EXPECT_EQ(last.out.size(), 10u);
+    EXPECT_EQ(last.out.data(), bytes.data() + 199);
+}
+
+TEST(coll_plan, an_operation_is_not_called_while_it_is_written_down) {
+    planned p{2, 0};
+    std::vector<long> v(3);
+    auto const op = coll::operand::array(sizeof(long), true, nullptr,
+                                         [](void*, std::byte const*, std::byte*, std::size_t) { FAIL() << "called"; });
+    coll::allreduce(p.team, op, nullptr, reinterpret_cast<std::byte*>(v.data()), v.size());
+    EXPECT_EQ(shape_of(p.steps), "|rscm");
+}
+
+TEST(coll_plan, of_one_rank_has_its_own_steps_only) {
+    planned p{1, 0};
+    std::vector<std::byte> a(4), b(4);
+    coll::barrier(p.team);
+    coll::allgather(p.team, mpt::source{a.data(), 4}, coll::blocks{b, 4});
+    EXPECT_EQ(shape_of(p.steps), "m");
+    EXPECT_THROW(p.team.keep(mpt::source{a.data(), 4}, mpt::sink{b.data(), 3}), mpt::error);
+}
+} // namespace

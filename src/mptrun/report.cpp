@@ -21,12 +21,16 @@ constexpr std::size_t most_in_cycle = 12;
 
 std::uint64_t number(mpt::context_id c) { return static_cast<std::uint64_t>(c); }
 bool is_collective(wait_snapshot const& w) { return (number(w.context) & 1) != 0; }
-/// Both sides of a communicator.
-std::uint64_t communicator(wait_snapshot const& w) { return number(w.context) & ~std::uint64_t{1}; }
+bool is_scheduled(wait_snapshot const& w) { return is_collective(w) && (number(w.context) & mpt::coll::schedules_bit) != 0; }
+/// All sides of a communicator.
+std::uint64_t communicator(mpt::context_id c) { return number(c) & ~(mpt::coll::schedules_bit | 1); }
+std::uint64_t communicator(wait_snapshot const& w) { return communicator(w.context); }
+
+auto speaker_of(mpt::tag label) { return mpt::coll::rooted_call::speaker_of(label); }
 
 char const* collective_name(mpt::tag label) {
     using enum mpt::coll::speaker;
-    switch (mpt::coll::rooted_call::speaker_of(label)) {
+    switch (speaker_of(label)) {
     case barrier: return "MPI_Barrier";
     case allreduce: return "MPI_Allreduce";
     case allgather: return "MPI_Allgather";
@@ -115,7 +119,7 @@ report::report(std::span<mpt::boot::control_record const> records, std::span<mem
 }
 
 std::string report::on(mpt::context_id context) const {
-    auto const c = number(context) & ~std::uint64_t{1};
+    auto const c = communicator(context);
     auto const known = names_.find(c);
     return known != names_.end() ? known->second : fmt::format("communicator {:08x}", c >> 1 & 0xffffffff);
 }
@@ -129,7 +133,9 @@ std::string report::describe(wait_snapshot const& w) const {
     case wait_for::any: return "MPI_Waitany or the like, for one of several requests";
     default: break;
     }
-    if (is_collective(w)) return fmt::format("{} on {}", collective_name(w.label), on(w.context));
+    if (is_collective(w))
+        return fmt::format("{}{} on {}", is_scheduled(w) ? "MPI_Wait for a non-blocking " : "", collective_name(w.label),
+                           on(w.context));
     switch (w.what) {
     case wait_for::send: return "MPI_Send to " + ends;
     case wait_for::receive: return "MPI_Recv from " + ends;
@@ -150,7 +156,8 @@ std::string report::describe_message(wait_snapshot const& m) const {
 std::string report::near_miss(wait_snapshot const& w, wait_snapshot const& m) const {
     bool const source = w.peer != mpt::any_source && w.peer != m.peer;
     if (is_collective(m)) {
-        if (communicator(w) != communicator(m) || source || (is_collective(w) && w.label == m.label)) return {};
+        if (communicator(w) != communicator(m) || source || (is_collective(w) && speaker_of(w.label) == speaker_of(m.label)))
+            return {};
         return fmt::format("a message of {}, without being in it", describe_message(m));
     }
     if (is_collective(w) || !receives(w.what)) return {};

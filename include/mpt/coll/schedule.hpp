@@ -35,6 +35,7 @@ template <class Stack> class schedule {
 
     channel<Stack> wire_;
     plan plan_;
+    tag label_{any_tag};               // of its messages
     protocol::request* own_ = nullptr; // while it is active
     // Of the run under way, under the lane's lock; or of the thread that runs an errand.
     std::size_t next_ = 0;        // step
@@ -53,6 +54,7 @@ public:
         for (auto const& s : plan_.steps())
             if (auto const* const m = std::get_if<message_step>(&s)) {
                 wire_.reach(m->world);
+                label_ = m->label;
                 width = std::exchange(phase, m->phase) == m->phase ? width + 1 : 1;
                 widest = std::max(widest, width);
             }
@@ -63,7 +65,7 @@ public:
 
     bool is_active() const noexcept { return own_ != nullptr; }
     lane<Stack>& home() const noexcept { return wire_.on(); }
-    waiting about() const noexcept { return {wait_for::collective, wire_.context(), any_source, any_tag, 0}; }
+    waiting about() const noexcept { return {wait_for::pending_receive, wire_.context(), any_source, label_, 0}; }
     /// Why it failed, once it is complete.
     std::exception_ptr const& failure() const noexcept { return failure_; }
 
@@ -116,9 +118,7 @@ public:
 
 private:
     /// Contexts are random numbers: this one is nobody else's.
-    static context_id apart(context_id c) noexcept {
-        return context_id{static_cast<std::uint64_t>(c) ^ std::uint64_t{1} << 62};
-    }
+    static context_id apart(context_id c) noexcept { return context_id{static_cast<std::uint64_t>(c) ^ schedules_bit}; }
     engine_type& engine() const noexcept { return home().engine(); }
 
     /// Under the lane's lock, or as an errand without it.

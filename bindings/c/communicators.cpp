@@ -51,8 +51,7 @@ context_id agreed(binding& b, team const& t) {
 
 /// Where a group of some of the parent's processes talks while the others know nothing of it. It follows from parent and tag.
 wire side_wire(binding& b, comm const& parent, int tag) {
-    auto const mixed = hash_of("create_group", static_cast<std::uint64_t>(parent.context), tag);
-    context_id const context{(mixed | std::uint64_t{1} << 63) & ~std::uint64_t{1}};
+    auto const context = drawn_context(hash_of("create_group", static_cast<std::uint64_t>(parent.context), tag));
     return {b.run().lane_of(context), context};
 }
 

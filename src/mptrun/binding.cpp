@@ -11,6 +11,8 @@
 
 #include <mpt/wait/cpus.hpp>
 
+#include "topology.hpp"
+
 namespace mptrun {
 namespace {
 
@@ -102,7 +104,8 @@ bool may_bind(machine const& m) {
 places bind_ranks(options& o) {
     auto const asked = o.place.bind == placing::how::objects;
     if (o.ranks > 0 && (o.place.bind == placing::how::none || (o.ranks == 1 && !asked))) return {};
-    machine const here{"/sys/devices/system", allowed_cpus()};
+    machine here{"/sys/devices/system", allowed_cpus()};
+    if (asked || o.place.by) here.ask(hwloc_objects);
     if (o.ranks == 0) {
         auto const n = objects_or_error(here, *o.place.by, "--map-by").size();
         count_ranks(o, o.place.per * static_cast<int>(n));

@@ -112,16 +112,26 @@ cpu_list machine::together_with(int cpu, level l) const {
     return {};
 }
 
-std::vector<cpu_list> machine::objects(level l) const {
+std::vector<cpu_list> machine::split(std::function<cpu_list(int cpu)> const& together_with) const {
     std::vector<cpu_list> all;
     cpu_list left = allowed_;
     while (!left.empty()) {
-        auto const found = both(left, together_with(left.front(), l));
-        if (found.empty()) return {}; // not even the CPU itself: the system does not say
+        auto const found = both(left, together_with(left.front()));
+        if (found.empty()) return {}; // not even the CPU itself: nobody says
         std::erase_if(left, [&](int c) { return std::ranges::find(found, c) != found.end(); });
         all.push_back(found);
     }
     return all;
+}
+
+std::vector<cpu_list> machine::objects(level l) const {
+    auto const known = better_ ? better_(l) : std::vector<cpu_list>{};
+    auto all = split([&](int cpu) {
+        auto const has = [cpu](cpu_list const& o) { return std::ranges::find(o, cpu) != o.end(); };
+        auto const o = std::ranges::find_if(known, has);
+        return o == known.end() ? cpu_list{} : *o;
+    });
+    return all.empty() ? split([&](int cpu) { return together_with(cpu, l); }) : all;
 }
 
 } // namespace mptrun

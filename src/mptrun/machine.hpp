@@ -1,6 +1,7 @@
-// What the CPUs of this node have in common, as /sys says, and cut down to those that we may use. Read only where it is asked for:
-// one small file a core, or two a CPU for caches.
+// What the CPUs of this node have in common, as hwloc says where it is wanted and there, else /sys, and cut down to those that we may
+// use. /sys is read only where it is asked for: one small file a core, or two a CPU for caches.
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ class machine {
 public:
     /// `system`: /sys/devices/system, or a tree like it.
     machine(std::string system, cpu_list allowed);
+    /// Who knows better than /sys: a level's objects, or nothing (topology.hpp).
+    void ask(std::function<std::vector<cpu_list>(level)> better) { better_ = std::move(better); }
 
     cpu_list const& allowed() const noexcept { return allowed_; }
     /// CPUs that are switched on, ours or not.
@@ -33,8 +36,10 @@ public:
 
 private:
     std::string system_;
+    std::function<std::vector<cpu_list>(level)> better_;
     std::vector<cpu_list> nodes_;
     cpu_list allowed_; // in the order of NUMA nodes
+    std::vector<cpu_list> split(std::function<cpu_list(int cpu)> const& together_with) const;
     cpu_list together_with(int cpu, level l) const;
     cpu_list read(std::string const& file) const;
     cpu_list share_cache(int cpu, int depth) const;

@@ -20,10 +20,10 @@ constexpr std::size_t most_lines = 24;
 constexpr std::size_t most_in_cycle = 12;
 
 std::uint64_t number(mpt::context_id c) { return static_cast<std::uint64_t>(c); }
-bool is_collective(wait_snapshot const& w) { return (number(w.context) & 1) != 0; }
-bool is_scheduled(wait_snapshot const& w) { return is_collective(w) && (number(w.context) & mpt::coll::schedules_bit) != 0; }
+bool is_collective(wait_snapshot const& w) { return (number(w.context) & mpt::collective_bit) != 0; }
+bool is_scheduled(wait_snapshot const& w) { return is_collective(w) && (number(w.context) & mpt::schedules_bit) != 0; }
 /// All sides of a communicator.
-std::uint64_t communicator(mpt::context_id c) { return number(c) & ~(mpt::coll::schedules_bit | 1); }
+std::uint64_t communicator(mpt::context_id c) { return number(c) & ~(mpt::schedules_bit | mpt::collective_bit); }
 std::uint64_t communicator(wait_snapshot const& w) { return communicator(w.context); }
 
 auto speaker_of(mpt::tag label) { return mpt::coll::rooted_call::speaker_of(label); }

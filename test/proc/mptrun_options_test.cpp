@@ -11,6 +11,7 @@
 #include "../../src/mptrun/binding.hpp"
 #include "../../src/mptrun/option_table.hpp"
 #include "../../src/mptrun/options.hpp"
+#include "../../src/mptrun/topology.hpp"
 #include "../../src/mptrun/words.hpp"
 #include "../support/dice.hpp"
 
@@ -378,6 +379,25 @@ TEST(mptrun_binding, is_where_bind_to_and_map_by_say) {
     EXPECT_EQ(placed(t.allowing("3,5"), "-n 3 --bind-to core"), "3 5 3");
     EXPECT_EQ(placed(m, "-n 2 --bind-to socket --map-by core"), "0-3,8-11 0-3,8-11");
     EXPECT_THROW(placed(m, "-n 2 --bind-to l2"), usage_error);
+}
+
+TEST(mptrun_topology, hwloc_and_the_system_say_the_same_of_this_machine) {
+    machine const system{"/sys/devices/system", allowed_cpus()};
+    auto both = system;
+    if (hwloc_objects(level::hwthread).empty()) GTEST_SKIP() << "there is no libhwloc";
+    both.ask(hwloc_objects);
+    for (auto const l : {level::hwthread, level::core, level::l1, level::l2, level::l3, level::numa, level::socket}) {
+        auto const known = system.objects(l);
+        if (!known.empty()) { EXPECT_EQ(both.objects(l), known) << name_of(l); }
+    }
+}
+
+TEST(mptrun_topology, who_knows_better_is_asked_first_and_the_system_where_it_knows_nothing) {
+    machine here{"/nowhere", {0, 1, 2, 3}};
+    EXPECT_TRUE(here.objects(level::core).empty());
+    here.ask([](level l) { return l == level::core ? std::vector<cpu_list>{{0, 2, 8}, {1, 3}} : std::vector<cpu_list>{}; });
+    EXPECT_EQ(here.objects(level::core), (std::vector<cpu_list>{{0, 2}, {1, 3}}));
+    EXPECT_TRUE(here.objects(level::l3).empty());
 }
 
 } // namespace

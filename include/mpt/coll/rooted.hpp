@@ -39,9 +39,6 @@ enum class speaker : std::int32_t {
     scan,
 };
 
-/// Collectives that run as schedules have contexts of their own (coll/schedule.hpp): those of blocking ones, but for this bit.
-inline constexpr std::uint64_t schedules_bit = std::uint64_t{1} << 62;
-
 /// A collective in which all ranks name a root. number 0: one without a root.
 struct rooted_call {
     speaker what{};

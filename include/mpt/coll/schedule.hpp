@@ -117,8 +117,7 @@ public:
     }
 
 private:
-    /// Contexts are random numbers: this one is nobody else's.
-    static context_id apart(context_id c) noexcept { return context_id{static_cast<std::uint64_t>(c) ^ schedules_bit}; }
+    static context_id apart(context_id c) noexcept { return context_id{static_cast<std::uint64_t>(c) | schedules_bit}; }
     engine_type& engine() const noexcept { return home().engine(); }
 
     /// Under the lane's lock, or as an errand without it.

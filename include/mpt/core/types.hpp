@@ -53,10 +53,16 @@ inline constexpr rank proc_null{-3};
 inline constexpr std::int32_t tag_upper_bound = 0x7fffffff;
 
 /// A communication context: 64 bits, drawn at random by the leader of a new group; the low bit tells collective traffic (1)
-/// from point-to-point traffic (0) of the same communicator.
+/// from point-to-point traffic (0) of the same communicator, bit 62 that of collectives that run as schedules (1).
 enum class context_id : std::uint64_t {};
 
-constexpr context_id collective(context_id c) noexcept { return context_id{static_cast<std::uint64_t>(c) | 1u}; }
+inline constexpr std::uint64_t collective_bit = 1, schedules_bit = std::uint64_t{1} << 62;
+
+/// The context that 61 of these bits stand for: the point-to-point side, and none of the fixed ones, which lack the top bit.
+constexpr context_id drawn_context(std::uint64_t bits) noexcept {
+    return context_id{(bits | std::uint64_t{1} << 63) & ~(collective_bit | schedules_bit)};
+}
+constexpr context_id collective(context_id c) noexcept { return context_id{static_cast<std::uint64_t>(c) | collective_bit}; }
 
 /// How an operation of the data path ended. `again` is not an error: nothing happened, ask later.
 enum class status : std::uint8_t {

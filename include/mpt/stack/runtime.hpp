@@ -78,10 +78,8 @@ public:
     lane<Stack>& lane_of(context_id c) noexcept {
         return *lanes_[lanes_.size() == 1 ? 0 : (static_cast<std::uint64_t>(c) >> 1) % lanes_.size()];
     }
-    /// A context nobody else has: 62 random bits. The low bit is the collective side, the top bit tells drawn from fixed ones.
-    context_id new_context() const noexcept {
-        return context_id{(world_.random() | std::uint64_t{1} << 63) & ~std::uint64_t{1}};
-    }
+    /// A context nobody else has.
+    context_id new_context() const noexcept { return drawn_context(world_.random()); }
     static constexpr context_id world_context{2}, self_context{4};
 
     /// Memory that peers reach by plain loads and stores: whole pages, zeroed, untouched. Throws mpt::error(no_memory) with the

@@ -1,0 +1,70 @@
+#include "topology.hpp"
+
+#include <memory>
+
+#include <dlfcn.h>
+#include <hwloc.h>
+
+namespace mptrun {
+namespace {
+
+/// The library that is there, and its functions that are used.
+class hwloc_library {
+    std::unique_ptr<void, int (*)(void*)> loaded_{::dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL), &::dlclose};
+    bool complete_ = loaded_ != nullptr;
+
+    template <class F> F* function(F*, char const* name) noexcept {
+        auto* const f = loaded_ ? ::dlsym(loaded_.get(), name) : nullptr;
+        complete_ = complete_ && f;
+        return reinterpret_cast<F*>(f);
+    }
+
+public:
+    decltype(&::hwloc_topology_init) init = function(&::hwloc_topology_init, "hwloc_topology_init");
+    decltype(&::hwloc_topology_load) load = function(&::hwloc_topology_load, "hwloc_topology_load");
+    decltype(&::hwloc_topology_destroy) destroy = function(&::hwloc_topology_destroy, "hwloc_topology_destroy");
+    decltype(&::hwloc_get_type_depth) depth_of = function(&::hwloc_get_type_depth, "hwloc_get_type_depth");
+    decltype(&::hwloc_get_nbobjs_by_depth) count = function(&::hwloc_get_nbobjs_by_depth, "hwloc_get_nbobjs_by_depth");
+    decltype(&::hwloc_get_obj_by_depth) object = function(&::hwloc_get_obj_by_depth, "hwloc_get_obj_by_depth");
+    decltype(&::hwloc_bitmap_next) next = function(&::hwloc_bitmap_next, "hwloc_bitmap_next");
+
+    bool complete() const noexcept { return complete_; }
+};
+
+hwloc_obj_type_t type_of(level l) noexcept {
+    switch (l) {
+    case level::hwthread: return HWLOC_OBJ_PU;
+    case level::core: return HWLOC_OBJ_CORE;
+    case level::l1: return HWLOC_OBJ_L1CACHE;
+    case level::l2: return HWLOC_OBJ_L2CACHE;
+    case level::l3: return HWLOC_OBJ_L3CACHE;
+    case level::numa: return HWLOC_OBJ_NUMANODE;
+    case level::socket: return HWLOC_OBJ_PACKAGE;
+    case level::machine: break;
+    }
+    return HWLOC_OBJ_MACHINE;
+}
+
+std::vector<std::vector<int>> objects_of(hwloc_library const& hwloc, hwloc_topology_t topology, level l) {
+    std::vector<std::vector<int>> all;
+    auto const depth = hwloc.depth_of(topology, type_of(l)); // of NUMA nodes it is a number that stands for them
+    if (depth == HWLOC_TYPE_DEPTH_UNKNOWN || depth == HWLOC_TYPE_DEPTH_MULTIPLE) return all;
+    for (unsigned i = 0; i < hwloc.count(topology, depth); ++i) {
+        auto const* const set = hwloc.object(topology, depth, i)->cpuset;
+        auto& cpus = all.emplace_back();
+        for (int c = hwloc.next(set, -1); c >= 0; c = hwloc.next(set, c)) cpus.push_back(c);
+    }
+    return all;
+}
+} // namespace
+
+std::vector<std::vector<int>> hwloc_objects(level l) {
+    hwloc_library const hwloc;
+    hwloc_topology_t topology = nullptr;
+    if (!hwloc.complete() || hwloc.init(&topology) != 0) return {};
+    std::unique_ptr<hwloc_topology, decltype(hwloc.destroy)> const held{topology, hwloc.destroy};
+    if (hwloc.load(topology) != 0) return {};
+    return objects_of(hwloc, topology, l);
+}
+
+} // namespace mptrun

@@ -5,6 +5,7 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <vector>
 
 #include "dice.hpp"
@@ -30,11 +31,20 @@ class scattered {
     std::vector<std::byte> memory_;
 
     std::size_t place(std::size_t i) const noexcept { return i / run_ * stride_ + i % run_; }
+    /// f(i, place, n) for every piece of the packed bytes [offset, offset + size) that lies side by side; i counts from offset.
+    template <class F> void each_run(std::size_t offset, std::size_t size, F const& f) const {
+        for (std::size_t i = 0, n = 0; i < size; i += n) {
+            n = std::min(run_ - (offset + i) % run_, size - i);
+            f(i, place(offset + i), n);
+        }
+    }
     struct reading {
         scattered const* b;
         std::size_t size() const noexcept { return b->size_; }
         void read(std::size_t offset, std::span<std::byte> into) const noexcept {
-            for (std::size_t i = 0; i < into.size(); ++i) into[i] = b->memory_[b->place(offset + i)];
+            b->each_run(offset, into.size(), [&](std::size_t i, std::size_t at, std::size_t n) {
+                std::memcpy(into.data() + i, b->memory_.data() + at, n);
+            });
         }
         std::optional<std::span<std::byte const>> contiguous() const noexcept {
             if (b->run_ == b->stride_) return std::span{b->memory_}.first(b->size_);
@@ -45,7 +55,9 @@ class scattered {
         scattered* b;
         std::size_t size() const noexcept { return b->size_; }
         void write(std::size_t offset, std::span<std::byte const> from) const noexcept {
-            for (std::size_t i = 0; i < from.size(); ++i) b->memory_[b->place(offset + i)] = from[i];
+            b->each_run(offset, from.size(), [&](std::size_t i, std::size_t at, std::size_t n) {
+                std::memcpy(b->memory_.data() + at, from.data() + i, n);
+            });
         }
         std::optional<std::span<std::byte>> contiguous() const noexcept {
             if (b->run_ == b->stride_) return std::span{b->memory_}.first(b->size_);

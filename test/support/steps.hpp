@@ -6,6 +6,7 @@
 ///   A step tells of faults by EXPECT_: a rank that went away would keep the others waiting.
 #pragma once
 #include "dice.hpp"
+#include "sanitized.hpp"
 #include "team.hpp"
 #include <mpt/coll/schedule.hpp>
 
@@ -20,7 +21,7 @@ template <class Team, class Algorithm> void either_way(Team const& team, dice& c
 }
 
 template <class Suite, class Step> void random_steps(unsigned jobs, int steps, Step step, unsigned most_ranks = 9) {
-    seeds const s{jobs};
+    seeds const s{sanitized ? (jobs + 3) / 4 : jobs}; // a sanitized job takes ten times as long
     for (unsigned seed = s.first; seed != s.first + s.count && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
         dice first{seed};

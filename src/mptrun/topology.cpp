@@ -13,20 +13,20 @@ class hwloc_library {
     std::unique_ptr<void, int (*)(void*)> loaded_{::dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL), &::dlclose};
     bool complete_ = loaded_ != nullptr;
 
-    template <class F> F* function(F*, char const* name) noexcept {
+    template <class F> F* function(char const* name) noexcept { // its type alone: with an address the linker asks for it
         auto* const f = loaded_ ? ::dlsym(loaded_.get(), name) : nullptr;
         complete_ = complete_ && f;
         return reinterpret_cast<F*>(f);
     }
 
 public:
-    decltype(&::hwloc_topology_init) init = function(&::hwloc_topology_init, "hwloc_topology_init");
-    decltype(&::hwloc_topology_load) load = function(&::hwloc_topology_load, "hwloc_topology_load");
-    decltype(&::hwloc_topology_destroy) destroy = function(&::hwloc_topology_destroy, "hwloc_topology_destroy");
-    decltype(&::hwloc_get_type_depth) depth_of = function(&::hwloc_get_type_depth, "hwloc_get_type_depth");
-    decltype(&::hwloc_get_nbobjs_by_depth) count = function(&::hwloc_get_nbobjs_by_depth, "hwloc_get_nbobjs_by_depth");
-    decltype(&::hwloc_get_obj_by_depth) object = function(&::hwloc_get_obj_by_depth, "hwloc_get_obj_by_depth");
-    decltype(&::hwloc_bitmap_next) next = function(&::hwloc_bitmap_next, "hwloc_bitmap_next");
+    decltype(::hwloc_topology_init)* init = function<decltype(::hwloc_topology_init)>("hwloc_topology_init");
+    decltype(::hwloc_topology_load)* load = function<decltype(::hwloc_topology_load)>("hwloc_topology_load");
+    decltype(::hwloc_topology_destroy)* destroy = function<decltype(::hwloc_topology_destroy)>("hwloc_topology_destroy");
+    decltype(::hwloc_get_type_depth)* depth_of = function<decltype(::hwloc_get_type_depth)>("hwloc_get_type_depth");
+    decltype(::hwloc_get_nbobjs_by_depth)* count = function<decltype(::hwloc_get_nbobjs_by_depth)>("hwloc_get_nbobjs_by_depth");
+    decltype(::hwloc_get_obj_by_depth)* object = function<decltype(::hwloc_get_obj_by_depth)>("hwloc_get_obj_by_depth");
+    decltype(::hwloc_bitmap_next)* next = function<decltype(::hwloc_bitmap_next)>("hwloc_bitmap_next");
 
     bool complete() const noexcept { return complete_; }
 };

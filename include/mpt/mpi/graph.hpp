@@ -1,7 +1,7 @@
 /// mpi/graph - graphs of processes, known in full or by everybody's own edges; and the topology of a communicator.
 ///
 ///        graph        every process knows all of it                    index 2 3 4 6, edges 1 3  0  3  0 2
-///        dist_graph   a process knows its own edges, and no others     in from 1 3, out to 3 3 0, each with a weight or all without
+///        dist_graph   a process knows its own edges, and no others     in from 1 3, out to 3 3 0; weights or none
 ///        topology     a grid (mpi/cartesian.hpp), one of these, or none, and who this process's neighbours are
 ///
 ///             0 <--> 1            neighbours(0) = 1 3: the edges of node r are those from index[r - 1] to index[r]

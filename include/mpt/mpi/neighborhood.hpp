@@ -8,8 +8,9 @@
 ///
 ///        auto web = mpt::with_topology(world, mpt::own_edges(world, edges));       any rank tells any edges
 ///
-///   Neighbours have the order of the topology (mpi/graph.hpp): on a grid below and above in each dimension. Shares lie side by side in
-///   that order; where a grid ends they are neither read nor written. What goes down comes in from above, also where both are one rank.
+///   Neighbours have the order of the topology (mpi/graph.hpp): on a grid below and above in each dimension. Shares lie side by
+///   side in that order; where a grid ends they are neither read nor written. What goes down comes in from above, also where both
+///   are one rank.
 ///
 ///   A topology is what this communicator has: a dup has it too, a split has not.
 ///   Cost      own_edges: two exchanges of all with all, the second of the edges. The rest: messages to neighbours only.
@@ -164,7 +165,7 @@ public:
         });
     }
 
-    // --- begun here and waited for later: data are taken by value, `all` comes back from wait() (mpi/nonblocking.hpp) ---------------
+    // --- begun here and waited for later: data are taken by value, `all` comes back from wait() (mpi/nonblocking.hpp) --------
     template <sendable T, element_range R> begun<R> ineighbor_allgather(T mine, R all) const {
         return Errors::run([&] {
             return this->started(

@@ -21,12 +21,7 @@ template <class Shape> Shape const& shape_of(call& on, comm const& c, char const
 graph const& graph_of(call& on, comm const& c) { return shape_of<graph>(on, c, "graph"); }
 dist_graph const& dist_graph_of(call& on, comm const& c) { return shape_of<dist_graph>(on, c, "distributed graph"); }
 
-void check_one_side(call const& on, comm const& c) {
-    if (c.is_inter()) on.fail(MPI_ERR_COMM, "comm is an intercommunicator, which is not allowed here");
-}
-
 graph graph_told(call& on, comm const& c, int nnodes, int const* index, int const* edges) {
-    check_one_side(on, c);
     auto const n = nnodes > 0 ? index[nnodes - 1] : 0;
     if (n > 0) on.not_null(edges, "edges");
     return {list(index, nnodes), list(edges, n), c.size()};
@@ -116,7 +111,6 @@ void Graph_neighbors(call& on, comm& c, int rank, int room, int* neighbors) {
 
 void Dist_graph_create(call& on, comm& c, int n, int const* sources, int const* degrees, int const* destinations,
                        int const* told, info_object*, int, MPI_Comm& made) {
-    check_one_side(on, c);
     std::int64_t edges = 0;
     for (int i = 0; i < n; ++i) edges += degrees[i];
     if (edges > 0) on.not_null(destinations, "destinations");
@@ -126,7 +120,6 @@ void Dist_graph_create(call& on, comm& c, int n, int const* sources, int const* 
 }
 void Dist_graph_create_adjacent(call& on, comm& c, int indegree, int const* sources, int const* sourceweights, int outdegree,
                                 int const* destinations, int const* destweights, info_object*, int, MPI_Comm& made) {
-    check_one_side(on, c);
     weights const in{on, sourceweights, indegree, "sourceweights"}, out{on, destweights, outdegree, "destweights"};
     if (indegree > 0 && outdegree > 0 && in.none() != out.none())
         on.fail(MPI_ERR_ARG, std::string{in.none() ? "sourceweights" : "destweights"} + " is MPI_UNWEIGHTED, and " +

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "blocks.hpp"
 #include "call.hpp"
 #include "comm.hpp"
 #include "flavour.hpp"
@@ -46,6 +47,7 @@ struct binding {
     std::optional<boot::membership> membership; // who we are, where nobody can find out: ranks that are threads
 
     // --- handles --------------------------------------------------------------------------------------------------------------
+    block_store transfers; // memory of requests that are sends or receives
     handle_table<comm> comms;
     handle_table<group_object> groups;
     handle_table<errhandler> errhandlers;

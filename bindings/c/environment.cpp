@@ -48,6 +48,8 @@ void enter(call& on, int level, std::span<char const* const> arguments) {
         b.env = b.own.get();
     }
     b.thread_level = level;
+    b.requests.leave_to_one_thread(level != MPI_THREAD_MULTIPLE);
+    b.transfers.leave_to_one_thread(level != MPI_THREAD_MULTIPLE);
     b.main_thread = b.run().world().self();
     b.world = predefined(b, b.env->world().native(), "MPI_COMM_WORLD", MPI_COMM_WORLD).release();
     b.self = predefined(b, b.env->self().native(), "MPI_COMM_SELF", MPI_COMM_SELF).release();

@@ -48,11 +48,11 @@ std::unique_ptr<transfer> sender(void const* buffer, MPI_Count count, datatype_o
 }
 
 MPI_Request launch_transfer(call& on, transfer t, comm& c) {
-    return launch(on.of(), ref<request>::adopt(new transfer_request{std::move(t), c.handle}));
+    return launch(on.of(), ref<request>::adopt(new (on.of().transfers) transfer_request{std::move(t), c.handle}));
 }
 
 MPI_Request persist(call& on, transfer t, comm& c) {
-    auto r = ref<request>::adopt(new transfer_request{std::move(t), c.handle});
+    auto r = ref<request>::adopt(new (on.of().transfers) transfer_request{std::move(t), c.handle});
     r->persistent = true;
     return publish(on.of(), std::move(r));
 }
@@ -142,15 +142,15 @@ void Irecv(call& on, void* b, MPI_Count n, datatype_object& t, int source, int t
 void Isendrecv(call& on, void const* sb, MPI_Count sn, datatype_object& st, int dest, int stag, void* rb, MPI_Count rn,
                datatype_object& rt, int source, int rtag, comm& c, MPI_Request& r) {
     r = launch(on.of(),
-               ref<request>::adopt(new transfer_request{
+               ref<request>::adopt(new (on.of().transfers) transfer_request{
                    transfer{letter_of(rb, rn, rt, source, rtag, c)}, sender(sb, sn, st, dest, stag, c), {}, c.handle}));
 }
 void Isendrecv_replace(call& on, void* b, MPI_Count n, datatype_object& t, int dest, int stag, int source, int rtag, comm& c,
                        MPI_Request& r) {
     packed out{on, b, n, t};
     auto send = sender(out.bytes.data(), static_cast<MPI_Count>(out.bytes.size()), out.type, dest, stag, c);
-    r = launch(on.of(), ref<request>::adopt(new transfer_request{transfer{letter_of(b, n, t, source, rtag, c)}, std::move(send),
-                                                                 std::move(out.bytes), c.handle}));
+    r = launch(on.of(), ref<request>::adopt(new (on.of().transfers) transfer_request{
+                            transfer{letter_of(b, n, t, source, rtag, c)}, std::move(send), std::move(out.bytes), c.handle}));
 }
 
 void Send_init(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {

@@ -64,6 +64,8 @@ void transfer::start() {
     auto const from = data_.out(what_.buffer, what_.count, what_.type->type);
     room_ = from.size();
     if (mode_ == sending::buffered) return send_buffered(*what_.on, peer, what_.tag, from);
+    if (auto const bytes = from.contiguous(); bytes && mode_ != sending::synchronous && w.try_send(peer, what_.tag, *bytes))
+        return; // it has left
     under_way_ =
         w.start_send(peer, what_.tag, from, mode_ == sending::synchronous ? send_mode::synchronous : send_mode::standard);
 }

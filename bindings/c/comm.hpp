@@ -4,12 +4,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <mpt/core/types.hpp>
 #include <mpt/mpi/attributes.hpp>
-#include <mpt/mpi/cartesian.hpp>
+#include <mpt/mpi/graph.hpp>
 #include <mpt/stack/group.hpp>
 #include <mpt/stack/partitioned.hpp>
 
@@ -31,7 +30,7 @@ struct comm : counted {
     std::shared_ptr<send_buffer> buffer;  // of its buffered sends
     std::unique_ptr<attributes> attached; // made when they are first asked for (attributes.hpp)
     std::uint32_t assertions = 0;         // hints: bits by communicators.cpp's list
-    std::optional<cartesian> grid;
+    topology shape;
     std::uint32_t* rooted_calls = &own_calls; // its collectives with a root so far; MPI_COMM_WORLD's are every facade's
     std::uint32_t own_calls = 0;
     pair_numbers pairs;                                 // of its partitioned operations; guarded by binding::changing
@@ -48,8 +47,13 @@ struct comm : counted {
     mpt::rank world(int peer) const noexcept { return peer == MPI_ANY_SOURCE ? any_source : members.world(peer); }
     /// How many ranks a message may name.
     int peers() const noexcept { return members.size(); }
-    /// How many dimensions its grid has.
-    int dims() const noexcept { return grid ? static_cast<int>(grid->dims().size()) : 0; }
+    /// How many dimensions its grid has, and neighbours by its topology.
+    int dims() const noexcept {
+        auto const* const grid = shape.as<cartesian>();
+        return grid ? static_cast<int>(grid->dims().size()) : 0;
+    }
+    int sources() const noexcept { return static_cast<int>(shape.sources().size()); }
+    int destinations() const noexcept { return static_cast<int>(shape.destinations().size()); }
     static bool is_inter() noexcept { return false; }
 };
 

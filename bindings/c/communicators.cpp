@@ -90,7 +90,7 @@ template <class Then> MPI_Comm twin_of(call& on, comm& c, info_object const* hin
     auto& b = on.of();
     ref<comm> const kept{c}; // callbacks may free it
     auto const twin = derived(b, c, c.members, context);
-    twin->grid = c.grid;
+    twin->shape = c.shape;
     take_hints(b, *twin, hints);
     auto const handle = publish(b, twin);
     try {

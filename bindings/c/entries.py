@@ -113,10 +113,9 @@ class Entry:
         text = p.length
         if text in self.by_name and not self.by_name[text].length:
             return text
-        for call, method in (('peers', 'peers'), ('size', 'size'), ('dims', 'dims')):
-            if text == f'{call}(comm)' and 'comm' in self.by_name:
-                return f'comm_.{method}()'
-        return None
+        asked = text.removesuffix('(comm)')
+        known = asked in ('peers', 'size', 'dims', 'sources', 'destinations')
+        return f'comm_.{asked}()' if known and asked != text and 'comm' in self.by_name else None
 
     def guard(self, p, lines):
         """Lines that count only where the argument does."""
@@ -127,6 +126,10 @@ class Entry:
             conditions.append('at_root')
         if 'later-ranks' in p.words:
             conditions.append('comm_.me != 0')
+        if 'to-neighbours' in p.words:
+            conditions.append('comm_.destinations() > 0')
+        if 'from-neighbours' in p.words:
+            conditions.append('comm_.sources() > 0')
         conditions += [f'{b.name} != MPI_IN_PLACE' for b in self.uncounted(p)]
         if not conditions:
             return lines

@@ -5,4 +5,5 @@
 #include <mpt/mpi/environment.hpp>
 #include <mpt/mpi/local_job.hpp>
 #include <mpt/mpi/request.hpp>
+#include <mpt/mpi/session.hpp>
 #include <mpt/stack/standard.hpp>

@@ -17,11 +17,17 @@ std::string bad_handle(std::uintptr_t word, std::uintptr_t null, char const* sor
     return std::string{"is "} + text + ", which is no " + sort + ", or one that was freed";
 }
 
+/// Never inlined: a call whose handles are good pays for no text.
+[[noreturn, gnu::noinline, gnu::cold]] void refuse(call const& on, std::uintptr_t word, std::uintptr_t null, char const* sort,
+                                                   char const* null_name, char const* argument, int code) {
+    on.fail(code, std::string{argument} + ' ' + bad_handle(word, null, sort, null_name));
+}
+
 template <class T, class Handle> T& living(call const& on, handle_table<T> const& table, Handle h, Handle null,
                                            char const* sort, char const* null_name, char const* argument, int code) {
     auto* const object = table.find_handle(h);
     if (!object) [[unlikely]]
-        on.fail(code, std::string{argument} + ' ' + bad_handle(word_of(h), word_of(null), sort, null_name));
+        refuse(on, word_of(h), word_of(null), sort, null_name, argument, code);
     return *object;
 }
 

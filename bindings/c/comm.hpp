@@ -11,6 +11,7 @@
 #include <mpt/mpi/attributes.hpp>
 #include <mpt/mpi/cartesian.hpp>
 #include <mpt/stack/group.hpp>
+#include <mpt/stack/partitioned.hpp>
 
 #include "counted.hpp"
 #include "errhandler.hpp"
@@ -33,6 +34,7 @@ struct comm : counted {
     std::optional<cartesian> grid;
     std::uint32_t* rooted_calls = &own_calls; // its collectives with a root so far; MPI_COMM_WORLD's are every facade's
     std::uint32_t own_calls = 0;
+    pair_numbers pairs;                                 // of its partitioned operations; guarded by binding::changing
     native_atomics::atomic<std::uint32_t> schedules{0}; // collectives begun or prepared so far that do not block
 
     comm(group g, mpt::rank r, context_id c, void* on_lane) : members{std::move(g)}, me{r}, context{c}, lane{on_lane} {}

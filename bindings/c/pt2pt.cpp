@@ -28,13 +28,19 @@ void send(call& on, void const* buffer, MPI_Count count, datatype_object& t, int
     require(on, whole(transfer{letter_of(buffer, count, t, dest, tag, c), mode}), c.handle);
 }
 
-ending receive(void* buffer, MPI_Count count, datatype_object& t, int source, int tag, comm& c) {
-    if (source != MPI_PROC_NULL)
-        if (auto const run = t.type.contiguous_run(count)) [[likely]] {
-            std::span const room{const_cast<std::byte*>(moved_data::at(buffer, *run)), static_cast<std::size_t>(run->bytes)};
-            return ending_of(c, wire_of(c).recv(c.world(source), tag, room), room.size(), source);
-        }
-    return whole(transfer{letter_of(buffer, count, t, source, tag, c)});
+void tell_and_require(call& on, ending const& e, comm const& c, MPI_Status* status) {
+    e.tell_to(status);
+    require(on, e, c.handle);
+}
+
+/// A message that came as it was wanted costs no ending, which has room for a text.
+void receive(call& on, std::span<std::byte> room, int source, int tag, comm& c, MPI_Status* status) {
+    auto const o = wire_of(c).recv(c.world(source), tag, room);
+    if (o.how != mpt::status::ok) [[unlikely]]
+        return tell_and_require(on, ending_of(c, o, room.size(), source), c, status);
+    if (status == MPI_STATUS_IGNORE) return;
+    auto const from = source >= 0 ? source : c.members.find(o.source).value_or(any_source).value;
+    tell(status, from, o.label, static_cast<std::int64_t>(o.bytes));
 }
 
 std::unique_ptr<transfer> sender(void const* buffer, MPI_Count count, datatype_object& t, int dest, int tag, comm& c) {
@@ -94,9 +100,11 @@ void Bsend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, i
     send(on, b, n, t, dest, tag, c, sending::buffered);
 }
 void Recv(call& on, void* b, MPI_Count n, datatype_object& t, int source, int tag, comm& c, MPI_Status* status) {
-    auto const e = receive(b, n, t, source, tag, c);
-    e.tell_to(status);
-    require(on, e, c.handle);
+    if (source != MPI_PROC_NULL)
+        if (auto const run = t.type.contiguous_run(n)) [[likely]]
+            return receive(on, {const_cast<std::byte*>(moved_data::at(b, *run)), static_cast<std::size_t>(run->bytes)}, source,
+                           tag, c, status);
+    tell_and_require(on, whole(transfer{letter_of(b, n, t, source, tag, c)}), c, status);
 }
 
 void Sendrecv(call& on, void const* sb, MPI_Count sn, datatype_object& st, int dest, int stag, void* rb, MPI_Count rn,

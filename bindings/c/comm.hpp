@@ -14,10 +14,9 @@
 
 #include "counted.hpp"
 #include "errhandler.hpp"
+#include "session.hpp"
 
 namespace mpt::c {
-
-class send_buffer;
 
 struct comm : counted {
     group members; // ours
@@ -29,6 +28,7 @@ struct comm : counted {
     MPI_Comm handle = MPI_COMM_NULL;
     ref<errhandler> handler;
     std::string name;
+    ref<session> of_session;              // that it comes from, if any
     std::shared_ptr<send_buffer> buffer;  // of its buffered sends
     std::unique_ptr<attributes> attached; // made when they are first asked for (attributes.hpp)
     std::uint32_t assertions = 0;         // hints: bits by communicators.cpp's list
@@ -62,6 +62,7 @@ struct comm : counted {
 
 struct group_object : counted {
     group members;
+    ref<session> of_session; // that it comes from, if any
     explicit group_object(group g) : members{std::move(g)} {}
     int size() const noexcept { return members.size(); }
 };

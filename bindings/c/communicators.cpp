@@ -20,6 +20,7 @@ namespace mpt::c {
 ref<comm> derived(binding& b, comm const& parent, group members, context_id context) {
     auto const me = *members.find(b.run().me());
     auto c = ref<comm>::adopt(new comm{std::move(members), me, context, &b.run().lane_of(context)});
+    c->of_session = parent.of_session;
     std::lock_guard const g{b.changing};
     c->handler = parent.handler;
     return c;
@@ -38,7 +39,18 @@ void require_one_side(call const& on, comm const& c, char const* argument) {
 
 MPI_Comm publish(binding& b, ref<comm> c) {
     auto& object = *c;
-    return object.handle = binding::publish<MPI_Comm>(b.comms, std::move(c));
+    object.handle = binding::publish<MPI_Comm>(b.comms, std::move(c));
+    if (auto* const s = object.of_session.get()) {
+        std::lock_guard const g{b.changing};
+        s->comms.insert(object.handle);
+    }
+    return object.handle;
+}
+void unpublish(binding& b, MPI_Comm handle) {
+    auto const c = ref<comm>::adopt(b.comms.remove(word_of(handle)));
+    if (!c || !c->of_session) return;
+    std::lock_guard const g{b.changing};
+    c->of_session->comms.erase(handle);
 }
 
 namespace {
@@ -122,7 +134,7 @@ template <class Then> MPI_Comm twin_of(call& on, comm& c, info_object const* hin
         copy_attributes(b, c, *twin);
         then(twin);
     } catch (...) {
-        if (auto* const gone = b.comms.remove(word_of(handle))) gone->let_go();
+        unpublish(b, handle);
         throw;
     }
     return handle;
@@ -199,12 +211,17 @@ void free_comm(call& on, MPI_Comm& handle, bool when_done) {
     if (when_done) complete_pending(b, *c);
     remove_attributes(b, *c);
     if (c->buffer) c->buffer->flush(); // it is detached
-    if (auto* const gone = b.comms.remove(word_of(handle))) gone->let_go();
+    unpublish(b, handle);
     handle = MPI_COMM_NULL;
 }
 
 void require_two_sides(call const& on, comm const& c, char const* argument) {
     if (!c.is_inter()) on.fail(MPI_ERR_COMM, std::string{argument} + " is an intracommunicator: it has no remote group");
+}
+/// The session that the group comes from, if any, has not been finalized.
+void require_open(call& on, group_object const& g) {
+    std::lock_guard const lock{on.of().changing};
+    if (g.of_session && !g.of_session->open) on.fail(MPI_ERR_SESSION, "the session that group comes from was finalized");
 }
 
 } // namespace
@@ -268,7 +285,7 @@ namespace impl {
 
 void Comm_size(call&, comm& c, int& size) { size = c.size(); }
 void Comm_rank(call&, comm& c, int& rank) { rank = c.me; }
-void Comm_group(call& on, comm& c, MPI_Group& group) { group = publish(on.of(), c.members); }
+void Comm_group(call& on, comm& c, MPI_Group& group) { group = publish(on.of(), c.members, c.of_session); }
 void Comm_compare(call&, comm& a, comm& b, int& result) {
     auto const like = std::max(groups::compare(a.members, b.members), groups::compare(a.others, b.others));
     result = &a == &b                       ? MPI_IDENT
@@ -283,7 +300,7 @@ void Comm_remote_size(call& on, comm& c, int& size) {
 }
 void Comm_remote_group(call& on, comm& c, MPI_Group& group) {
     require_two_sides(on, c, "comm");
-    group = publish(on.of(), c.others);
+    group = publish(on.of(), c.others, c.of_session);
 }
 /// No process of this version was spawned.
 void Comm_get_parent(call&, MPI_Comm& parent) { parent = MPI_COMM_NULL; }
@@ -307,6 +324,19 @@ void Comm_create_group(call& on, comm& c, group_object& g, int tag, MPI_Comm& ma
     std::uint32_t calls = 0; // of the side wire, which is there for this one alone
     if (me)
         made = publish(b, derived(b, c, g.members, agreed(b, {side_wire(b, "create_group", c, tag), g.members, *me, calls})));
+}
+void Comm_create_from_group(call& on, group_object& g, char const* tag, info_object* hints, errhandler& h, MPI_Comm& made) {
+    auto& b = on.of();
+    require_fitting(on, h, errhandler::action::comm_function, "communicators");
+    require_open(on, g);
+    made = MPI_COMM_NULL;
+    if (g.size() == 0) return;
+    auto const context = agreed_context(b.run(), g.members, tag);
+    auto c = ref<comm>::adopt(new comm{g.members, *g.members.find(b.run().me()), context, &b.run().lane_of(context)});
+    c->of_session = g.of_session;
+    c->handler = ref<errhandler>{h};
+    take_hints(b, *c, hints);
+    made = publish(b, std::move(c));
 }
 void Comm_split(call& on, comm& c, int color, int key, MPI_Comm& made) {
     made = handle_or_null(on.of(), split(on.of(), c, color, key));

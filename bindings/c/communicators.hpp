@@ -16,7 +16,9 @@ ref<comm> derived(binding& b, comm const& parent, group members, context_id cont
 /// An intercommunicator.
 ref<comm> derived(binding& b, comm const& parent, group members, group others, context_id context);
 MPI_Comm publish(binding& b, ref<comm> c);
-MPI_Group publish(binding& b, group g);
+/// The handle is dead from here on.
+void unpublish(binding& b, MPI_Comm c);
+MPI_Group publish(binding& b, group g, ref<session> of = {});
 
 /// Collective over the parent: a communicator of each group that its processes name; nothing for who is in none. The groups have
 /// no process in common.

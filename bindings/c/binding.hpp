@@ -45,6 +45,7 @@ struct binding {
     stage at = stage::before;
     native_atomics::atomic<bool> up{false}; // there is a use
     int uses = 0;                           // guarded by `changing`
+    bool one_thread = false;                // makes requests and ends them; guarded by `changing`
     environment<stack>* env = nullptr;      // the home's
     int thread_level = MPI_THREAD_MULTIPLE;
     std::uint64_t main_thread = 0;

@@ -51,14 +51,24 @@ void settle_in(binding& b, environment<stack>& env) {
     begin_attributes(b);
 }
 
+/// To the one thread that calls MPI, or to all: with b.changing locked. A session, whose thread nobody knows, takes them back.
+void leave_requests(binding& b, bool to_one_thread) {
+    if (b.one_thread == to_one_thread) return;
+    b.one_thread = to_one_thread;
+    b.requests.leave_to_one_thread(to_one_thread);
+    b.transfers.leave_to_one_thread(to_one_thread);
+}
+
 void enter(call& on, int level, std::span<char const* const> arguments) {
     auto& b = on.of();
     if (b.at == stage::running) on.fail(MPI_ERR_OTHER, "MPI_Init was called already");
     if (b.at == stage::over) on.fail(MPI_ERR_OTHER, "called after MPI_Finalize; MPI cannot be entered twice");
     begin_use(b, use::world);
     b.thread_level = level;
-    b.requests.leave_to_one_thread(level != MPI_THREAD_MULTIPLE);
-    b.transfers.leave_to_one_thread(level != MPI_THREAD_MULTIPLE);
+    {
+        std::lock_guard const g{b.changing};
+        leave_requests(b, level != MPI_THREAD_MULTIPLE && b.uses == 1);
+    }
     b.main_thread = b.run().world().self();
     b.comms.predefine(word_of(MPI_COMM_WORLD), b.world);
     b.comms.predefine(word_of(MPI_COMM_SELF), b.self);
@@ -73,6 +83,7 @@ void begin_use(binding& b, use what) {
     auto& env = what == use::world ? home->enter_world() : home->enter();
     std::lock_guard const g{b.changing};
     ++b.uses;
+    if (what == use::session) leave_requests(b, false);
     if (b.env != &env) settle_in(b, env);
     b.up.store(true, std::memory_order_relaxed); // order: the program orders its own beginning before its calls
 }

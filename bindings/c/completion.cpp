@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "entries.hpp"
+#include "generalized.hpp"
 #include "transfer.hpp"
 
 namespace mpt::c {
@@ -29,6 +30,7 @@ std::vector<pending> active_ones(binding& b, MPI_Request const* handles, int n) 
 /// The end of a request that is done, or is waited for here: its handle dies where it is not persistent.
 ending end_of(binding& b, MPI_Request& handle) {
     ref<request> const kept{b.requests.get(handle)};
+    if (kept->by_handle) kept->home().wait(kept->about(), [&](auto&) { return kept->peek(kept->home()); });
     if (!kept->persistent) {
         b.requests.remove(word_of(handle))->let_go();
         handle = MPI_REQUEST_NULL;
@@ -60,9 +62,11 @@ public:
 
     void add(MPI_Request& handle, int index, int place) {
         auto const blamed = on_.of().requests.get(handle).blamed;
-        auto e = end_of(on_.of(), handle);
+        add(end_of(on_.of(), handle), blamed, index, place);
+    }
+    void add(ending const& e, MPI_Comm blamed, int index, int place) {
         e.tell_to(nth(statuses_, place));
-        codes_.emplace_back(place, e.code);
+        if (statuses_ != MPI_STATUSES_IGNORE) codes_.emplace_back(place, e.code);
         if (e.code == MPI_SUCCESS || failed_ >= 0) return;
         failed_ = index, blamed_ = blamed;
         sentence_ = "request " + std::to_string(index) + ": " + e.sentence;
@@ -70,8 +74,7 @@ public:
     /// Throws where one failed.
     void close() const {
         if (failed_ < 0) return;
-        for (auto const& [place, code] : codes_)
-            if (statuses_ != MPI_STATUSES_IGNORE) statuses_[place].MPI_ERROR = code;
+        for (auto const& [place, code] : codes_) statuses_[place].MPI_ERROR = code;
         on_.blame(blamed_);
         on_.fail(MPI_ERR_IN_STATUS, sentence_);
     }
@@ -110,6 +113,22 @@ void reap(binding& b) {
 void refuse_collective(call const& on, request const& r, char const* what) {
     if (r.is_collective())
         on.fail(MPI_ERR_REQUEST, std::string{"request is a collective operation that is under way: it cannot be "} + what);
+}
+
+/// Of an operation that the user has not completed yet the handle goes on living, for the call that does.
+void free_by_handle(binding& b, MPI_Request& handle) {
+    auto const word = word_of(std::exchange(handle, MPI_REQUEST_NULL));
+    ref<generalized_request> const r{static_cast<generalized_request&>(*b.requests.find(word))};
+    if (!r->give_up()) return;
+    b.requests.remove(word)->let_go();
+    r->forget();
+}
+
+/// What a call says of a request that it does not complete.
+void tell_of(call& on, request& r, MPI_Status* status) {
+    auto const e = r.seen();
+    e.tell_to(status);
+    require(on, e, r.blamed);
 }
 
 } // namespace
@@ -184,15 +203,18 @@ void Request_get_status(call& on, MPI_Request handle, int& flag, MPI_Status* sta
     auto* const r = active(on.of(), handle);
     flag = !r || r->test();
     if (!r) tell_empty(status);
-    else if (flag) r->seen().tell_to(status);
+    else if (flag) tell_of(on, *r, status);
 }
 void Request_get_status_all(call& on, int n, MPI_Request const* handles, int& flag, MPI_Status* statuses) {
     flag = true;
     for (auto const& p : active_ones(on.of(), handles, n)) flag &= p.r->test();
-    for (int i = 0; flag && i < n; ++i) {
-        int one = 0;
-        Request_get_status(on, handles[i], one, nth(statuses, i));
+    if (!flag) return;
+    endings all{on, statuses};
+    for (int i = 0; i < n; ++i) {
+        if (auto* const r = active(on.of(), handles[i])) all.add(r->seen(), r->blamed, i, i);
+        else tell_empty(nth(statuses, i));
     }
+    all.close();
 }
 void Request_get_status_any(call& on, int n, MPI_Request const* handles, int& index, int& flag, MPI_Status* status) {
     auto const all = active_ones(on.of(), handles, n);
@@ -200,22 +222,27 @@ void Request_get_status_any(call& on, int n, MPI_Request const* handles, int& in
     index = done.value_or(MPI_UNDEFINED);
     flag = all.empty() || done;
     if (all.empty()) tell_empty(status);
-    if (done) active(on.of(), handles[index])->seen().tell_to(status);
+    if (done) tell_of(on, *active(on.of(), handles[index]), status);
 }
 void Request_get_status_some(call& on, int n, MPI_Request const* handles, int& count, int* indices, MPI_Status* statuses) {
     auto const all = active_ones(on.of(), handles, n);
     if (all.empty()) return static_cast<void>(count = MPI_UNDEFINED);
     count = 0;
+    endings ends{on, statuses};
     for (auto const& p : all)
         if (p.r->test()) {
-            p.r->seen().tell_to(nth(statuses, count));
+            ends.add(p.r->seen(), p.r->blamed, p.index, count);
             indices[count++] = p.index;
         }
+    ends.close();
 }
 
 void Request_free(call& on, MPI_Request& handle) {
     auto& b = on.of();
-    if (auto* const r = active(b, handle)) refuse_collective(on, *r, "freed");
+    if (auto* const r = active(b, handle)) {
+        refuse_collective(on, *r, "freed");
+        if (r->by_handle) return free_by_handle(b, handle);
+    }
     reap(b);
     auto const r = ref<request>::adopt(b.requests.remove(word_of(std::exchange(handle, MPI_REQUEST_NULL))));
     if (!r->active) return;

@@ -20,11 +20,11 @@ DECLARED = '''/// entries - what a chapter of the C interface implements: called
 namespace mpt::c::impl {
 '''
 OBJECTS = {'COMM': 'comm', 'DATATYPE': 'datatype_object', 'GROUP': 'group_object', 'OP': 'operation_object',
-           'ERRHANDLER': 'errhandler', 'INFO': 'info_object'}
+           'ERRHANDLER': 'errhandler', 'INFO': 'info_object', 'SESSION': 'session'}
 HANDLES = {**OBJECTS, 'REQUEST': 'request', 'MESSAGE': 'message'}
 NULLS = {'COMM': 'MPI_COMM_NULL', 'DATATYPE': 'MPI_DATATYPE_NULL', 'GROUP': 'MPI_GROUP_NULL', 'OP': 'MPI_OP_NULL',
          'ERRHANDLER': 'MPI_ERRHANDLER_NULL', 'INFO': 'MPI_INFO_NULL', 'REQUEST': 'MPI_REQUEST_NULL',
-         'MESSAGE': 'MPI_MESSAGE_NULL'}
+         'MESSAGE': 'MPI_MESSAGE_NULL', 'SESSION': 'MPI_SESSION_NULL'}
 NUMBERS = ('int', 'MPI_Count', 'MPI_Aint')
 
 
@@ -100,6 +100,16 @@ class Entry:
         """The communicator whose error handler is called, or None."""
         return next((p.name for p in self.params if p.kind.name == 'COMM' and p.direction == 'in' and not p.length
                      and 'leader' not in p.words), None)
+
+    def handled_by(self, before):
+        """The line that says whose error handler is called from here on: the new object's, else that of what the call is for."""
+        makes = any(p.kind.name in ('COMM', 'SESSION') and p.direction == 'out' for p in self.params)
+        given = [p.name for p in self.params if p.kind.name == 'ERRHANDLER' and p.direction == 'in' and makes]
+        if given:
+            return [f'on.judged_by({given[0]});']
+        objects = [p.name for p in self.params if p.kind.name in ('COMM', 'SESSION') and p.direction == 'in' and not p.length
+                   and 'leader' not in p.words]
+        return [f'on.blame({objects[0]});'] if before and objects else []
 
     def ranks_of(self, p):
         """The expression for how many ranks there are."""
@@ -290,7 +300,7 @@ class Entry:
         before, given, after = [], ['on'], []
         for p in self.params:
             self.pass_on(p, large, before, given, after)
-        act = [*before, f'{self.name}({", ".join(given)});', *after]
+        act = [*self.handled_by(before), *before, f'{self.name}({", ".join(given)});', *after]
         if len(act) == 1:
             return [f'return run("{name}", {flags}, [&](call &on) {{ {act[0]} }});']
         return [f'return run("{name}", {flags}, [&](call &on) {{', *('    ' + line for line in act), '});']

@@ -22,6 +22,7 @@ graph const& graph_of(call& on, comm const& c) { return shape_of<graph>(on, c, "
 dist_graph const& dist_graph_of(call& on, comm const& c) { return shape_of<dist_graph>(on, c, "distributed graph"); }
 
 graph graph_told(call& on, comm const& c, int nnodes, int const* index, int const* edges) {
+    require_one_side(on, c, "comm");
     auto const n = nnodes > 0 ? index[nnodes - 1] : 0;
     if (n > 0) on.not_null(edges, "edges");
     return {list(index, nnodes), list(edges, n), c.size()};
@@ -111,6 +112,7 @@ void Graph_neighbors(call& on, comm& c, int rank, int room, int* neighbors) {
 
 void Dist_graph_create(call& on, comm& c, int n, int const* sources, int const* degrees, int const* destinations,
                        int const* told, info_object*, int, MPI_Comm& made) {
+    require_one_side(on, c, "comm");
     std::int64_t edges = 0;
     for (int i = 0; i < n; ++i) edges += degrees[i];
     if (edges > 0) on.not_null(destinations, "destinations");
@@ -120,6 +122,7 @@ void Dist_graph_create(call& on, comm& c, int n, int const* sources, int const* 
 }
 void Dist_graph_create_adjacent(call& on, comm& c, int indegree, int const* sources, int const* sourceweights, int outdegree,
                                 int const* destinations, int const* destweights, info_object*, int, MPI_Comm& made) {
+    require_one_side(on, c, "comm");
     weights const in{on, sourceweights, indegree, "sourceweights"}, out{on, destweights, outdegree, "destweights"};
     if (indegree > 0 && outdegree > 0 && in.none() != out.none())
         on.fail(MPI_ERR_ARG, std::string{in.none() ? "sourceweights" : "destweights"} + " is MPI_UNWEIGHTED, and " +

@@ -6,4 +6,5 @@
 #include <mpt/mpi/local_job.hpp>
 #include <mpt/mpi/neighborhood.hpp>
 #include <mpt/mpi/request.hpp>
+#include <mpt/mpi/session.hpp>
 #include <mpt/stack/standard.hpp>

@@ -98,9 +98,13 @@ void call::bad_rank(int value, int size, char const* argument, also words, int c
 }
 
 void call::root(int value, comm const& c, char const* argument) const {
-    rank(value, c.peers(), argument, also::none, MPI_ERR_ROOT);
+    if (!c.is_inter()) return rank(value, c.peers(), argument, also::none, MPI_ERR_ROOT);
+    if (value == MPI_ROOT || value == MPI_PROC_NULL || (value >= 0 && value < c.peers())) return;
+    refuse(MPI_ERR_ROOT, argument, value, "0 to " + std::to_string(c.peers() - 1) + ", MPI_ROOT, MPI_PROC_NULL");
 }
-bool call::is_root(int value, comm const& c) noexcept { return value == c.me; }
+bool call::at_root(int root, comm const& c) noexcept { return root == (c.is_inter() ? MPI_ROOT : c.me.value); }
+bool call::has_part(int root, comm const& c) noexcept { return !c.is_inter() || root >= 0; }
+bool call::takes_part(int root, comm const& c) noexcept { return !c.is_inter() || root != MPI_PROC_NULL; }
 
 void call::one_of(std::int64_t value, std::int64_t const* values, std::size_t n, char const* names, char const* argument,
                   int code) const {

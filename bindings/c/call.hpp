@@ -136,8 +136,11 @@ public:
         for (std::int64_t i = 0; i < n; ++i) rank(values[i], size, argument, words);
     }
     void root(int value, comm const& c, char const* argument) const;
-    /// Does this process bring what only the root brings?
-    static bool is_root(int value, comm const& c) noexcept;
+    /// Is this process the root? Has it a part of its own beside what the root has for all? Has it a part in the call at all? Between
+    /// two groups, those of the root's group but the root have none.
+    static bool at_root(int root, comm const& c) noexcept;
+    static bool has_part(int root, comm const& c) noexcept;
+    static bool takes_part(int root, comm const& c) noexcept;
     void tag(int value, char const* argument, bool any) const {
         if (value < 0 && !(any && value == MPI_ANY_TAG)) [[unlikely]]
             refuse(MPI_ERR_TAG, argument, value, any ? "0 to 2147483647, or MPI_ANY_TAG" : "0 to 2147483647");

@@ -4,7 +4,8 @@
 ///        what.run(team_of(comm));                        blocking
 ///        schedule{..., [&](auto const& t) { what.run(t); }}     non-blocking and persistent: collective_request.hpp
 ///
-///   The object has what data refer to: layouts, the parts of all ranks, the operation on the datatype. It stays where it is.
+///   The object has what data refer to: layouts, the parts of all ranks, the operation on the datatype. It stays where it is. On an
+///   intercommunicator parts are of the other side's ranks, and a rank may have none of its own, or none at all.
 ///   Source MPI-4.1 chapter 6.
 #pragma once
 #include <mpt/coll/allgather.hpp>
@@ -25,23 +26,34 @@ namespace mpt::c {
 
 // --- data that move ---------------------------------------------------------------------------------------------------------
 
-struct barrier_call {
-    barrier_call(call const&, comm const&) noexcept {}
-    template <class Team> void run(Team const& t) const { coll::barrier(t); }
+class barrier_call {
+    group const* far_;
+
+public:
+    barrier_call(call const&, comm const& c) noexcept : far_{far_side(c)} {}
+    template <class Team> void run(Team const& t) const {
+        on_all_sides(t, far_, [](auto const& all) { coll::barrier(all); });
+    }
 };
 
 class broadcast_call {
+    group const* far_;
     moved_part layout_;
     coll::place data_;
     int root_;
 
 public:
-    broadcast_call(call const&, comm const&, void* buffer, MPI_Count count, datatype_object const& t, int root)
-        : data_{layout_.make({buffer, 0, count, t.type})}, root_{root} {}
-    template <class Team> void run(Team const& t) const { coll::broadcast(t, data_, root_); }
+    broadcast_call(call const&, comm const& c, void* buffer, MPI_Count count, datatype_object const* t, int root)
+        : far_{far_side(c)}, root_{root} {
+        if (t) data_ = layout_.make({buffer, 0, count, t->type});
+    }
+    template <class Team> void run(Team const& t) const {
+        on_all_sides(t, far_, [this](auto const& all) { coll::broadcast(all, data_, root_); });
+    }
 };
 
 template <class Where> class gather_call {
+    group const* far_;
     parts<Where> all_;
     moved_data layout_;
     std::optional<source> mine_;
@@ -50,18 +62,22 @@ template <class Where> class gather_call {
 public:
     gather_call(call const& on, comm const& c, void const* buffer, MPI_Count count, datatype_object const* t, Where const& all,
                 int root)
-        : all_{c, all}, root_{root} {
+        : far_{far_side(c)}, all_{c, all}, root_{root} {
+        if (!call::has_part(root, c)) return;
         refuse_in_place(on, buffer, "sendbuf", root, c);
-        if (c.me == root) require_apart(on, c, buffer, count, t, all_);
+        if (call::at_root(root, c)) require_apart(on, c, buffer, count, t, all_);
         mine_ = brought(layout_, buffer, count, t);
     }
     template <class Team> void run(Team const& t) const {
-        if constexpr (Where::same_size) coll::gather(t, mine_, all_, root_);
-        else coll::gatherv(t, mine_, all_, root_);
+        on_all_sides(t, far_, [this](auto const& all) {
+            if constexpr (Where::same_size) coll::gather(all, mine_, all_, root_);
+            else coll::gatherv(all, mine_, all_, root_);
+        });
     }
 };
 
 template <class Where> class scatter_call {
+    group const* far_;
     parts<Where> all_;
     moved_data layout_;
     std::optional<sink> mine_;
@@ -70,18 +86,22 @@ template <class Where> class scatter_call {
 public:
     scatter_call(call const& on, comm const& c, Where const& all, void* buffer, MPI_Count count, datatype_object const* t,
                  int root)
-        : all_{c, all}, root_{root} {
+        : far_{far_side(c)}, all_{c, all}, root_{root} {
+        if (!call::has_part(root, c)) return;
         refuse_in_place(on, buffer, "recvbuf", root, c);
-        if (c.me == root) require_apart(on, c, buffer, count, t, all_);
+        if (call::at_root(root, c)) require_apart(on, c, buffer, count, t, all_);
         mine_ = wanted(layout_, buffer, count, t);
     }
     template <class Team> void run(Team const& t) const {
-        if constexpr (Where::same_size) coll::scatter(t, all_, mine_, root_);
-        else coll::scatterv(t, all_, mine_, root_);
+        on_all_sides(t, far_, [this](auto const& all) {
+            if constexpr (Where::same_size) coll::scatter(all, all_, mine_, root_);
+            else coll::scatterv(all, all_, mine_, root_);
+        });
     }
 };
 
 template <class Where> class allgather_call {
+    group const* far_;
     parts<Where> all_;
     moved_data layout_;
     std::optional<source> mine_;
@@ -89,27 +109,35 @@ template <class Where> class allgather_call {
 public:
     allgather_call(call const& on, comm const& c, void const* buffer, MPI_Count count, datatype_object const* t,
                    Where const& all)
-        : all_{c, all} {
+        : far_{far_side(c)}, all_{c, all} {
+        refuse_in_place(on, buffer, "sendbuf", c);
         require_apart(on, c, buffer, count, t, all_);
         mine_ = brought(layout_, buffer, count, t);
     }
-    template <class Team> void run(Team const& t) const { coll::allgather(t, mine_, all_); }
+    template <class Team> void run(Team const& t) const {
+        on_all_sides(t, far_, [this](auto const& all) { coll::allgather(all, mine_, all_); });
+    }
 };
 
 template <class Where> class alltoall_call {
+    group const* far_;
     bool in_place_;
     parts<Where> mine_, all_;
 
 public:
     alltoall_call(call const& on, comm const& c, Where const& mine, Where const& all)
-        : in_place_{mine.buffer == MPI_IN_PLACE}, mine_{c, mine}, all_{c, all} {
-        if constexpr (std::is_same_v<Where, typed>) require_types(on, mine, all);
-        if (!in_place_) require_apart(on, mine_.where(c.me), all_.where(c.me));
+        : far_{far_side(c)}, in_place_{mine.buffer == MPI_IN_PLACE}, mine_{c, mine}, all_{c, all} {
+        refuse_in_place(on, mine.buffer, "sendbuf", c);
+        if constexpr (std::is_same_v<Where, typed>) require_types(on, c, mine, all);
+        auto const one = c.is_inter() ? 0 : c.me.value;
+        if (!in_place_) require_apart(on, mine_.where(one), all_.where(one));
     }
     template <class Team> void run(Team const& t) const {
         if (in_place_) return coll::alltoall_in_place(t, all_);
-        if constexpr (Where::same_size) coll::alltoall(t, mine_, all_);
-        else coll::alltoallv(t, mine_, all_);
+        on_all_sides(t, far_, [this](auto const& all) {
+            if constexpr (Where::same_size) coll::alltoall(all, mine_, all_);
+            else coll::alltoallv(all, mine_, all_);
+        });
     }
 };
 
@@ -130,62 +158,91 @@ struct combined_data {
 };
 
 class reduce_call {
-    combined_data data_;
+    group const* far_;
+    std::optional<combined_data> data_; // nothing: has no part in it
     int root_;
 
 public:
-    reduce_call(call const& on, comm const& c, void const* sb, void* rb, MPI_Count count, datatype_object& t,
-                operation_object& op, int root)
-        : data_{on, sb, rb, count, t, op, c.me == root}, root_{root} {
-        refuse_in_place(on, sb, "sendbuf", root, c);
+    reduce_call(call const& on, comm const& c, void const* sb, void* rb, MPI_Count count, datatype_object* t,
+                operation_object* op, int root)
+        : far_{far_side(c)}, root_{root} {
+        if (t) data_.emplace(on, sb, rb, count, *t, *op, c.me == root && !far_);
+        if (call::has_part(root, c)) refuse_in_place(on, sb, "sendbuf", root, c);
     }
     template <class Team> void run(Team const& t) const {
-        coll::reduce(t, data_.how, data_.mine, data_.result, data_.n, root_);
+        if (!data_) return;
+        on_all_sides(t, far_,
+                     [this](auto const& all) { coll::reduce(all, data_->how, data_->mine, data_->result, data_->n, root_); });
     }
 };
 
-enum class among { allreduce, scan, exscan };
-
-/// All get a combination: of all, or of those up to or before them.
-template <among What> class combine_call {
+/// All get the combination of all, or of the other side's.
+class allreduce_call {
+    group const* far_;
     combined_data data_;
 
 public:
-    combine_call(call const& on, comm const&, void const* sb, void* rb, MPI_Count count, datatype_object& t,
-                 operation_object& op)
-        : data_{on, sb, rb, count, t, op, true} {}
+    allreduce_call(call const& on, comm const& c, void const* sb, void* rb, MPI_Count count, datatype_object& t,
+                   operation_object& op)
+        : far_{far_side(c)}, data_{on, sb, rb, count, t, op, true} {
+        refuse_in_place(on, sb, "sendbuf", c);
+    }
     template <class Team> void run(Team const& t) const {
-        if constexpr (What == among::allreduce) coll::allreduce(t, data_.how, data_.mine, data_.result, data_.n);
-        else if constexpr (What == among::scan) coll::scan(t, data_.how, data_.mine, data_.result, data_.n);
+        on_all_sides(t, far_, [this](auto const& all) { coll::allreduce(all, data_.how, data_.mine, data_.result, data_.n); });
+    }
+};
+
+/// Each gets the combination of those up to itself, or before it.
+enum class up_to { itself, the_one_before };
+template <up_to Which> class scan_call {
+    combined_data data_;
+
+public:
+    scan_call(call const& on, comm const& c, void const* sb, void* rb, MPI_Count count, datatype_object& t,
+              operation_object& op)
+        : data_{on, sb, rb, count, t, op, true} {
+        require_one_side(on, c, "comm");
+    }
+    template <class Team> void run(Team const& t) const {
+        if constexpr (Which == up_to::itself) coll::scan(t, data_.how, data_.mine, data_.result, data_.n);
         else coll::exscan(t, data_.how, data_.mine, data_.result, data_.n);
     }
 };
 
 /// All get parts of the combination.
 class reduce_scatter_call {
+    group const* far_;
     combined_data data_; // n: of this rank's part
     numbers counts_;
 
 public:
     reduce_scatter_call(call const& on, comm const& c, void const* sb, void* rb, numbers counts, datatype_object& t,
                         operation_object& op)
-        : data_{on, sb, rb, counts[c.me], t, op, true}, counts_{counts} {
+        : far_{far_side(c)}, data_{on, sb, rb, counts[c.me], t, op, true}, counts_{counts} {
+        refuse_in_place(on, sb, "sendbuf", c);
         if (sb == MPI_IN_PLACE) on.data(rb, counts, c.size(), t, "recvbuf"); // all of it, not this rank's part
     }
     template <class Team> void run(Team const& t) const {
-        coll::reduce_scatter(t, data_.how, data_.mine, data_.result,
-                             [this](std::int32_t r) { return data_.how.count(counts_[r]); });
+        on_all_sides(t, far_, [this](auto const& all) {
+            coll::reduce_scatter(all, data_.how, data_.mine, data_.result,
+                                 [this](std::int32_t r) { return data_.how.count(counts_[r]); });
+        });
     }
 };
 class reduce_scatter_block_call {
+    group const* far_;
     combined_data data_;
 
 public:
-    reduce_scatter_block_call(call const& on, comm const&, void const* sb, void* rb, MPI_Count count, datatype_object& t,
+    reduce_scatter_block_call(call const& on, comm const& c, void const* sb, void* rb, MPI_Count count, datatype_object& t,
                               operation_object& op)
-        : data_{on, sb, rb, count, t, op, true} {}
+        : far_{far_side(c)}, data_{on, sb, rb, count, t, op, true} {
+        refuse_in_place(on, sb, "sendbuf", c);
+    }
     template <class Team> void run(Team const& t) const {
-        coll::reduce_scatter_block(t, data_.how, data_.mine, data_.result, data_.n);
+        on_all_sides(t, far_, [this](auto const& all) {
+            coll::reduce_scatter_block(all, data_.how, data_.mine, data_.result, data_.n);
+        });
     }
 };
 

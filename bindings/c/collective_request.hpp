@@ -26,7 +26,7 @@ protected:
     }
     /// An argument; what is counted lives as long as this request.
     template <class T> void use(T const& x) {
-        if constexpr (std::is_convertible_v<T, datatype_object const*>) {
+        if constexpr (std::is_convertible_v<T, counted const*>) {
             if (x) use(*x);
         } else if constexpr (std::is_base_of_v<counted, T>) used_.emplace_back(const_cast<T&>(x));
         else if constexpr (requires { x.type; }) use(x.type);

@@ -47,7 +47,7 @@ void collective_request::abandon() {
 namespace impl {
 
 void Ibarrier(call& on, comm& c, MPI_Request& r) { r = begun<barrier_call>(on, c); }
-void Ibcast(call& on, void* buffer, MPI_Count count, datatype_object& t, int root, comm& c, MPI_Request& r) {
+void Ibcast(call& on, void* buffer, MPI_Count count, datatype_object* t, int root, comm& c, MPI_Request& r) {
     r = begun<broadcast_call>(on, c, buffer, count, t, root);
 }
 void Igather(call& on, void const* sb, MPI_Count sn, datatype_object* st, void* rb, MPI_Count rn, datatype_object* rt, int root,
@@ -88,21 +88,21 @@ void Ialltoallw(call& on, void const* sb, numbers sn, numbers splaces, MPI_Datat
     r = begun<alltoall_call<typed>>(on, c, typed{sb, sn, splaces, st, types, c.peers()},
                                     typed{rb, rn, rplaces, rt, types, c.peers()});
 }
-void Ireduce(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, int root, comm& c,
+void Ireduce(call& on, void const* sb, void* rb, MPI_Count count, datatype_object* t, operation_object* op, int root, comm& c,
              MPI_Request& r) {
     r = begun<reduce_call>(on, c, sb, rb, count, t, op, root);
 }
 void Iallreduce(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, comm& c,
                 MPI_Request& r) {
-    r = begun<combine_call<among::allreduce>>(on, c, sb, rb, count, t, op);
+    r = begun<allreduce_call>(on, c, sb, rb, count, t, op);
 }
 void Iscan(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, comm& c,
            MPI_Request& r) {
-    r = begun<combine_call<among::scan>>(on, c, sb, rb, count, t, op);
+    r = begun<scan_call<up_to::itself>>(on, c, sb, rb, count, t, op);
 }
 void Iexscan(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, comm& c,
              MPI_Request& r) {
-    r = begun<combine_call<among::exscan>>(on, c, sb, rb, count, t, op);
+    r = begun<scan_call<up_to::the_one_before>>(on, c, sb, rb, count, t, op);
 }
 void Ireduce_scatter(call& on, void const* sb, void* rb, numbers counts, datatype_object& t, operation_object& op, comm& c,
                      MPI_Request& r) {
@@ -114,7 +114,7 @@ void Ireduce_scatter_block(call& on, void const* sb, void* rb, MPI_Count count, 
 }
 
 void Barrier_init(call& on, comm& c, info_object*, MPI_Request& r) { r = prepared<barrier_call>(on, c); }
-void Bcast_init(call& on, void* buffer, MPI_Count count, datatype_object& t, int root, comm& c, info_object*, MPI_Request& r) {
+void Bcast_init(call& on, void* buffer, MPI_Count count, datatype_object* t, int root, comm& c, info_object*, MPI_Request& r) {
     r = prepared<broadcast_call>(on, c, buffer, count, t, root);
 }
 void Gather_init(call& on, void const* sb, MPI_Count sn, datatype_object* st, void* rb, MPI_Count rn, datatype_object* rt,
@@ -155,21 +155,21 @@ void Alltoallw_init(call& on, void const* sb, numbers sn, numbers splaces, MPI_D
     r = prepared<alltoall_call<typed>>(on, c, typed{sb, sn, splaces, st, types, c.peers()},
                                        typed{rb, rn, rplaces, rt, types, c.peers()});
 }
-void Reduce_init(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, int root,
+void Reduce_init(call& on, void const* sb, void* rb, MPI_Count count, datatype_object* t, operation_object* op, int root,
                  comm& c, info_object*, MPI_Request& r) {
     r = prepared<reduce_call>(on, c, sb, rb, count, t, op, root);
 }
 void Allreduce_init(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, comm& c,
                     info_object*, MPI_Request& r) {
-    r = prepared<combine_call<among::allreduce>>(on, c, sb, rb, count, t, op);
+    r = prepared<allreduce_call>(on, c, sb, rb, count, t, op);
 }
 void Scan_init(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, comm& c,
                info_object*, MPI_Request& r) {
-    r = prepared<combine_call<among::scan>>(on, c, sb, rb, count, t, op);
+    r = prepared<scan_call<up_to::itself>>(on, c, sb, rb, count, t, op);
 }
 void Exscan_init(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, comm& c,
                  info_object*, MPI_Request& r) {
-    r = prepared<combine_call<among::exscan>>(on, c, sb, rb, count, t, op);
+    r = prepared<scan_call<up_to::the_one_before>>(on, c, sb, rb, count, t, op);
 }
 void Reduce_scatter_init(call& on, void const* sb, void* rb, numbers counts, datatype_object& t, operation_object& op, comm& c,
                          info_object*, MPI_Request& r) {

@@ -17,7 +17,13 @@ void same_memory(call const& on, char const* one, char const* other) {
     on.fail(MPI_ERR_BUFFER,
             std::string{one} + " and " + other + " are the same memory; data that stay where they are: MPI_IN_PLACE");
 }
+void refuse_in_place(call const& on, void const* buffer, char const* argument, comm const& c) {
+    if (buffer == MPI_IN_PLACE && c.is_inter())
+        on.fail(MPI_ERR_BUFFER,
+                std::string{argument} + " is MPI_IN_PLACE, and comm is an intercommunicator, where nothing is in place");
+}
 void refuse_in_place(call const& on, void const* buffer, char const* argument, int root, comm const& c) {
+    refuse_in_place(on, buffer, argument, c);
     if (buffer == MPI_IN_PLACE && c.me != root)
         on.fail(MPI_ERR_BUFFER, std::string{argument} + " is MPI_IN_PLACE, which is allowed at the root only (rank " +
                                     std::to_string(root) + ")");
@@ -44,7 +50,7 @@ namespace impl {
 
 void Barrier(call& on, comm& c) { done_now<barrier_call>(on, c); }
 
-void Bcast(call& on, void* buffer, MPI_Count count, datatype_object& t, int root, comm& c) {
+void Bcast(call& on, void* buffer, MPI_Count count, datatype_object* t, int root, comm& c) {
     done_now<broadcast_call>(on, c, buffer, count, t, root);
 }
 
@@ -89,17 +95,17 @@ void Alltoallw(call& on, void const* sb, numbers sn, numbers splaces, MPI_Dataty
                                    typed{rb, rn, rplaces, rt, types, c.peers()});
 }
 
-void Reduce(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, int root, comm& c) {
+void Reduce(call& on, void const* sb, void* rb, MPI_Count count, datatype_object* t, operation_object* op, int root, comm& c) {
     done_now<reduce_call>(on, c, sb, rb, count, t, op, root);
 }
 void Allreduce(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, comm& c) {
-    done_now<combine_call<among::allreduce>>(on, c, sb, rb, count, t, op);
+    done_now<allreduce_call>(on, c, sb, rb, count, t, op);
 }
 void Scan(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, comm& c) {
-    done_now<combine_call<among::scan>>(on, c, sb, rb, count, t, op);
+    done_now<scan_call<up_to::itself>>(on, c, sb, rb, count, t, op);
 }
 void Exscan(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, comm& c) {
-    done_now<combine_call<among::exscan>>(on, c, sb, rb, count, t, op);
+    done_now<scan_call<up_to::the_one_before>>(on, c, sb, rb, count, t, op);
 }
 void Reduce_scatter(call& on, void const* sb, void* rb, numbers counts, datatype_object& t, operation_object& op, comm& c) {
     done_now<reduce_scatter_call>(on, c, sb, rb, counts, t, op);

@@ -86,9 +86,9 @@ context_id agreed(binding& b, team const& t) {
     return context;
 }
 
-/// Where some of the parent's processes talk while the others know nothing of it. It follows from purpose, parent and tag.
-wire side_wire(binding& b, char const* purpose, comm const& parent, int tag) {
-    auto const context = drawn_context(hash_of(std::string_view{purpose}, static_cast<std::uint64_t>(parent.context), tag));
+/// Where a group of some of the parent's processes talks while the others know nothing of it. It follows from parent and tag.
+wire side_wire(binding& b, comm const& parent, int tag) {
+    auto const context = drawn_context(hash_of("create_group", static_cast<std::uint64_t>(parent.context), tag));
     return {b.run().lane_of(context), context};
 }
 
@@ -322,8 +322,7 @@ void Comm_create_group(call& on, comm& c, group_object& g, int tag, MPI_Comm& ma
     made = MPI_COMM_NULL;
     auto const me = g.members.find(b.run().me());
     std::uint32_t calls = 0; // of the side wire, which is there for this one alone
-    if (me)
-        made = publish(b, derived(b, c, g.members, agreed(b, {side_wire(b, "create_group", c, tag), g.members, *me, calls})));
+    if (me) made = publish(b, derived(b, c, g.members, agreed(b, {side_wire(b, c, tag), g.members, *me, calls})));
 }
 void Comm_create_from_group(call& on, group_object& g, char const* tag, info_object* hints, errhandler& h, MPI_Comm& made) {
     auto& b = on.of();
@@ -351,7 +350,8 @@ void Intercomm_create(call& on, comm& local, int leader, MPI_Comm peer, int remo
     made = publish(b, joined(on, local, leader, [&] {
                        auto const& peers = on.object(peer, "peer_comm");
                        on.rank(remote_leader, peers.peers(), "remote_leader", also::none);
-                       return coll::bridge<stack>{side_wire(b, "intercomm", peers, tag), peers.world(remote_leader)};
+                       auto const aside = coll::aside(peers.context, tag);
+                       return coll::bridge<stack>{{b.run().lane_of(aside), aside}, peers.world(remote_leader)};
                    }));
 }
 void Intercomm_merge(call& on, comm& c, int high, MPI_Comm& made) {

@@ -36,7 +36,4 @@ template <class Across> ref<comm> joined(call& on, comm const& local, int leader
     return derived(b, local, local.members, found.members, found.context);
 }
 
-/// Where an intercommunicator has no place.
-void require_one_side(call const& on, comm const& c, char const* argument);
-
 } // namespace mpt::c

@@ -45,12 +45,28 @@ class Entry:
 
     def maybe_nothing(self, p):
         """Whether the object may be missing: a null handle, or an argument that does not count here."""
-        return 'null' in p.words or 'root' in p.words or bool(self.uncounted(p))
+        return 'null' in p.words or bool(self.part_of(p)) or bool(self.uncounted(p))
 
     def uncounted(self, p):
         """The in-place buffers that make this argument one that does not count."""
         named = [b for b in self.params if p.name in b.length.split() and b.kind.allowed == 'buffer']
         return named if named and all('inplace' in b.words for b in named) else []
+
+    def root(self):
+        """The root of a collective that has one."""
+        return next((p for p in self.params if p.kind.allowed == 'root'), None)
+
+    def part_of(self, p):
+        """Whose argument it is in a collective with a root, as a function of call.hpp says it: the root's, those that bring or get a
+        part of their own, or all that take part. Between two groups these are not all. None: everybody's."""
+        if not self.root() or p is self.root() or p.kind.name in ('COMM', 'INFO', 'REQUEST'):
+            return None
+        if 'root' in p.words:
+            return 'at_root'
+        buffers = [b for b in self.params if b.kind.allowed == 'buffer']
+        holding = [b for b in buffers if b is p or p.name in b.length.split()]
+        apart = any('root' in b.words for b in buffers) and holding and not any('root' in b.words for b in holding)
+        return 'has_part' if apart else 'takes_part'
 
     def numbers(self, p):
         return bool(p.length) and p.direction == 'in' and p.kind.large and p.kind.c in NUMBERS
@@ -132,8 +148,8 @@ class Entry:
         if not lines:
             return []
         conditions = []
-        if 'root' in p.words:
-            conditions.append('at_root')
+        if self.part_of(p):
+            conditions.append(self.part_of(p))
         if 'later-ranks' in p.words:
             conditions.append('comm_.me != 0')
         if 'to-neighbours' in p.words:
@@ -154,7 +170,7 @@ class Entry:
         if not self.maybe_nothing(p):
             return [f'auto &{name}_ = on.object({name}, "{name}");']
         find = f'on.object_or_null({name}, {NULLS[kind]}, "{name}")' if 'null' in p.words else f'&on.object({name}, "{name}")'
-        conditions = ['at_root'] * ('root' in p.words) + [f'{b.name} != MPI_IN_PLACE' for b in self.uncounted(p)]
+        conditions = [self.part_of(p)] * bool(self.part_of(p)) + [f'{b.name} != MPI_IN_PLACE' for b in self.uncounted(p)]
         if conditions:
             return [f'{OBJECTS[kind]} *const {name}_ = {" && ".join(conditions)} ? {find} : nullptr;']
         return [f'auto *const {name}_ = {find};']
@@ -269,8 +285,8 @@ class Entry:
         lines = [line for p in first for line in self.decode(p)]
         for p in first + root:
             lines += self.check(p)
-        if any('root' in p.words for p in self.params):
-            lines.append(f'bool const at_root = on.is_root({root[0].name}, comm_);')
+        for part in sorted({self.part_of(p) for p in self.params} - {None}):
+            lines.append(f'bool const {part} = on.{part}({root[0].name}, comm_);')
         for p in others:
             lines += self.decode(p)
         values = [p for p in others if p.kind.allowed != 'buffer']

@@ -123,6 +123,16 @@ std::map<std::string, void (*)()> const hangs{
          MPI_Irecv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &r);
          MPI_Wait(&r, MPI_STATUS_IGNORE);
      }},
+    {"sides", // rank 0 on one side, the others on the other: a barrier, which they have not come to
+     [] {
+         int const side = rank_of() > 0;
+         MPI_Comm half = MPI_COMM_NULL, bridge = MPI_COMM_NULL;
+         MPI_Comm_split(MPI_COMM_WORLD, side, 0, &half);
+         MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, 3, &bridge);
+         MPI_Comm_set_name(bridge, "the bridge");
+         if (side == 0) MPI_Barrier(bridge);
+         else receive(0, 7, bridge);
+     }},
     {"probe", [] { MPI_Probe((rank_of() + 1) % size_of(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }},
     {"send",
      [] {

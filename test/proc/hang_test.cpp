@@ -55,6 +55,11 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"collective", 2, {"rank 1 has a message of MPI_Bcast on MPI_COMM_WORLD from rank 0, without being in it."}},
         mistake{
             "wait", 3, {"ranks 0-2 wait in MPI_Wait for a receive from any rank, any tag, on MPI_COMM_WORLD (4 bytes) for "}},
+        mistake{"sides",
+                3,
+                {"rank 0 waits in MPI_Barrier on the bridge for ", "; rank 1 is not in it.",
+                 "ranks 1-2 wait in MPI_Recv from rank 0, tag 7, on the bridge (4 bytes) for ",
+                 "rank 1 has a message of MPI_Barrier on the bridge from rank 0, without being in it."}},
         mistake{"probe", 2, {"rank 0 waits in MPI_Probe from rank 1, tag 3, on MPI_COMM_WORLD for ", "a cycle: rank 0"}},
         mistake{"send",
                 2,

@@ -23,6 +23,7 @@
 
 #include <mpt/coll/allgather.hpp>
 #include <mpt/coll/broadcast.hpp>
+#include <mpt/core/hash.hpp>
 
 namespace mpt::inline v0::coll {
 
@@ -31,6 +32,11 @@ template <class Stack> struct bridge {
     channel<Stack> wire;
     rank other;
 };
+
+/// Where two leaders talk to each other, apart from all else: it follows from the communicator that has both, and a tag.
+inline context_id aside(context_id shared, tag t) noexcept {
+    return drawn_context(hash_of(std::string_view{"bridge"}, static_cast<std::uint64_t>(shared), t.value));
+}
 
 /// What a side knows of the other one.
 struct other_side {

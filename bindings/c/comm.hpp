@@ -22,6 +22,8 @@ namespace mpt::c {
 struct comm : counted {
     group members; // ours
     mpt::rank me;  // our rank in it
+    group others;  // whom messages name: the members, or the other side of an intercommunicator
+    bool two_sided = false;
     context_id context{};
     void* lane = nullptr; // mpt::lane<stack>
     MPI_Comm handle = MPI_COMM_NULL;
@@ -37,7 +39,8 @@ struct comm : counted {
     pair_numbers pairs;                                 // of its partitioned operations; guarded by binding::changing
     native_atomics::atomic<std::uint32_t> schedules{0}; // collectives begun or prepared so far that do not block
 
-    comm(group g, mpt::rank r, context_id c, void* on_lane) : members{std::move(g)}, me{r}, context{c}, lane{on_lane} {}
+    comm(group g, mpt::rank r, context_id c, void* on_lane)
+        : members{std::move(g)}, me{r}, others{members}, context{c}, lane{on_lane} {}
 
     int size() const noexcept { return members.size(); }
     /// Even: odd ones are those of the C++ interface, which may use the same communicator.
@@ -45,12 +48,12 @@ struct comm : counted {
         return 2 * schedules.fetch_add(1, std::memory_order_relaxed); // order: the program orders its collectives
     }
     /// The world rank of a rank here, or of whoever sends.
-    mpt::rank world(int peer) const noexcept { return peer == MPI_ANY_SOURCE ? any_source : members.world(peer); }
+    mpt::rank world(int peer) const noexcept { return peer == MPI_ANY_SOURCE ? any_source : others.world(peer); }
     /// How many ranks a message may name.
-    int peers() const noexcept { return members.size(); }
+    int peers() const noexcept { return others.size(); }
     /// How many dimensions its grid has.
     int dims() const noexcept { return grid ? static_cast<int>(grid->dims().size()) : 0; }
-    static bool is_inter() noexcept { return false; }
+    bool is_inter() const noexcept { return two_sided; }
 };
 
 struct group_object : counted {

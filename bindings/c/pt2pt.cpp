@@ -21,8 +21,8 @@ void send(call& on, void const* buffer, MPI_Count count, datatype_object& t, int
     if (dest == MPI_PROC_NULL) return;
     if (auto const run = t.type.contiguous_run(count); run && mode != sending::buffered) [[likely]] {
         std::span const data{moved_data::at(buffer, *run), static_cast<std::size_t>(run->bytes)};
-        if (mode == sending::synchronous) wire_of(c).ssend(c.members.world(dest), tag, data);
-        else wire_of(c).send(c.members.world(dest), tag, data);
+        if (mode == sending::synchronous) wire_of(c).ssend(c.world(dest), tag, data);
+        else wire_of(c).send(c.world(dest), tag, data);
         return;
     }
     require(on, whole(transfer{letter_of(buffer, count, t, dest, tag, c), mode}), c.handle);
@@ -39,7 +39,7 @@ void receive(call& on, std::span<std::byte> room, int source, int tag, comm& c, 
     if (o.how != mpt::status::ok) [[unlikely]]
         return tell_and_require(on, ending_of(c, o, room.size(), source), c, status);
     if (status == MPI_STATUS_IGNORE) return;
-    auto const from = source >= 0 ? source : c.members.find(o.source).value_or(any_source).value;
+    auto const from = source >= 0 ? source : c.others.find(o.source).value_or(any_source).value;
     tell(status, from, o.label, static_cast<std::int64_t>(o.bytes));
 }
 

@@ -28,6 +28,7 @@ namespace impl {
 /// Ranks stay in their order, whatever `reorder` says.
 void Cart_create(call& on, comm& c, int ndims, int const* dims, int const* periods, int, MPI_Comm& made) {
     auto& b = on.of();
+    require_one_side(on, c, "comm");
     cartesian grid{list(dims, ndims), list(periods, ndims), c.size()};
     auto const inside = created(b, c, first(c.members, grid.size()));
     made = MPI_COMM_NULL;
@@ -63,7 +64,8 @@ void Cart_shift(call& on, comm& c, int direction, int disp, int& source, int& de
     auto const ends = grid_of(on, c).shift(c.me, direction, disp);
     source = ends.source, destination = ends.destination;
 }
-void Cart_map(call&, comm& c, int ndims, int const* dims, int const* periods, int& rank) {
+void Cart_map(call& on, comm& c, int ndims, int const* dims, int const* periods, int& rank) {
+    require_one_side(on, c, "comm");
     auto const place = cartesian{list(dims, ndims), list(periods, ndims), c.size()}.place_of(c.me);
     rank = place ? place->value : MPI_UNDEFINED;
 }

@@ -107,7 +107,13 @@ public:
 
     rank me() const noexcept { return me_; }
     std::int32_t size() const noexcept { return who_->size(); }
+    group const& who() const noexcept { return *who_; }
     recorder const& rooted(speaker, std::int32_t) const noexcept { return *this; }
+    recorder among(group const& who, rank me) const noexcept {
+        auto r = *this;
+        r.who_ = &who, r.me_ = me;
+        return r;
+    }
 
     template <class Out> void send(std::int32_t to, speaker s, Out const& data) const {
         add_send(plan_->phase_for(sort::sends), to, s, kept(data));

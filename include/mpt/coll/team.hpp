@@ -30,7 +30,8 @@ namespace mpt::inline v0::coll {
 using combiner = void (*)(void* what, std::byte const* left, std::byte* right, std::size_t n);
 
 /// What an algorithm works with. send and recv take their ranks' data, exchange does both at once, nod both without data; keep is what
-/// this rank sends to itself; rooted is the team for a collective with a root; move copies what is as large in both; memory, and what lasting() gives, last as long as the collective.
+/// this rank sends to itself; rooted is the team for a collective with a root, among the same for other ranks, in the same
+/// context; move copies what is as large in both; memory, and what lasting() gives, last as long as the collective.
 template <class T>
 concept team_type = requires(T const& t, std::int32_t r, speaker s, source const& out, sink const& in, combiner f,
                              std::byte* bytes, std::size_t n) {
@@ -44,6 +45,7 @@ concept team_type = requires(T const& t, std::int32_t r, speaker s, source const
     t.move(out, in);
     t.combine(f, bytes, bytes, bytes, n);
     { t.rooted(s, r) } -> std::convertible_to<T>;
+    { t.among(t.who(), t.me()) } -> std::same_as<T>;
     { t.memory(n) } -> std::same_as<scratch>;
     { t.lasting(n) } -> std::same_as<std::size_t const&>;
 };
@@ -103,6 +105,12 @@ public:
         auto t = *this;
         t.call_ = {s, root, ++*calls_};
         wire_.on().calls_of(wire_.on().me()).note(wire_.context(), t.call_.word());
+        return t;
+    }
+    /// Ranks are those of `who`, which outlives the team.
+    team among(group const& who, rank me) const noexcept {
+        auto t = *this;
+        t.who_ = &who, t.me_ = me;
         return t;
     }
 

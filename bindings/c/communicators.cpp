@@ -215,13 +215,34 @@ void free_comm(call& on, MPI_Comm& handle, bool when_done) {
     handle = MPI_COMM_NULL;
 }
 
-void require_two_sides(call const& on, comm const& c, char const* argument) {
-    if (!c.is_inter()) on.fail(MPI_ERR_COMM, std::string{argument} + " is an intracommunicator: it has no remote group");
-}
 /// The session that the group comes from, if any, has not been finalized.
 void require_open(call& on, group_object const& g) {
     std::lock_guard const lock{on.of().changing};
     if (g.of_session && !g.of_session->open) on.fail(MPI_ERR_SESSION, "the session that group comes from was finalized");
+}
+
+/// Collective over the group: a communicator that nobody has a handle of yet.
+ref<comm> from_group(call& on, group_object const& g, char const* tag, info_object const* hints, errhandler& h) {
+    auto& b = on.of();
+    require_fitting(on, h, errhandler::action::comm_function, "communicators");
+    require_open(on, g);
+    auto const context = agreed_context(b.run(), g.members, tag);
+    auto c = ref<comm>::adopt(new comm{g.members, *g.members.find(b.run().me()), context, &b.run().lane_of(context)});
+    c->of_session = g.of_session;
+    c->handler = ref<errhandler>{h};
+    take_hints(b, *c, hints);
+    return c;
+}
+
+/// Where two leaders talk that have no communicator in common.
+wire leaders_wire(binding& b, char const* tag, mpt::rank a, mpt::rank c) {
+    auto const both = std::minmax(a.value, c.value);
+    auto const context = drawn_context(hash_of(std::string_view{"leaders"}, std::string_view{tag}, both.first, both.second));
+    return {b.run().lane_of(context), context};
+}
+
+void require_two_sides(call const& on, comm const& c, char const* argument) {
+    if (!c.is_inter()) on.fail(MPI_ERR_COMM, std::string{argument} + " is an intracommunicator: it has no remote group");
 }
 
 } // namespace
@@ -325,17 +346,8 @@ void Comm_create_group(call& on, comm& c, group_object& g, int tag, MPI_Comm& ma
     if (me) made = publish(b, derived(b, c, g.members, agreed(b, {side_wire(b, c, tag), g.members, *me, calls})));
 }
 void Comm_create_from_group(call& on, group_object& g, char const* tag, info_object* hints, errhandler& h, MPI_Comm& made) {
-    auto& b = on.of();
-    require_fitting(on, h, errhandler::action::comm_function, "communicators");
-    require_open(on, g);
     made = MPI_COMM_NULL;
-    if (g.size() == 0) return;
-    auto const context = agreed_context(b.run(), g.members, tag);
-    auto c = ref<comm>::adopt(new comm{g.members, *g.members.find(b.run().me()), context, &b.run().lane_of(context)});
-    c->of_session = g.of_session;
-    c->handler = ref<errhandler>{h};
-    take_hints(b, *c, hints);
-    made = publish(b, std::move(c));
+    if (g.size() != 0) made = publish(on.of(), from_group(on, g, tag, hints, h));
 }
 void Comm_split(call& on, comm& c, int color, int key, MPI_Comm& made) {
     made = handle_or_null(on.of(), split(on.of(), c, color, key));
@@ -353,6 +365,22 @@ void Intercomm_create(call& on, comm& local, int leader, MPI_Comm peer, int remo
                        auto const aside = coll::aside(peers.context, tag);
                        return coll::bridge<stack>{{b.run().lane_of(aside), aside}, peers.world(remote_leader)};
                    }));
+}
+void Intercomm_create_from_groups(call& on, group_object& g, int leader, MPI_Group remote, int remote_leader, char const* tag,
+                                  info_object* hints, errhandler& h, MPI_Comm& made) {
+    auto& b = on.of();
+    made = MPI_COMM_NULL;
+    auto const local = from_group(on, g, tag, hints, h);
+    auto c = joined(on, *local, leader, [&] {
+        auto const& others = on.object(remote, "remote_group");
+        on.rank(remote_leader, others.size(), "remote_leader", also::none);
+        auto const peer = others.members.world(remote_leader);
+        b.run().await(group::of({peer.value}));
+        return coll::bridge<stack>{leaders_wire(b, tag, b.run().me(), peer), peer};
+    });
+    b.run().await(c->others);
+    take_hints(b, *c, hints);
+    made = publish(b, std::move(c));
 }
 void Intercomm_merge(call& on, comm& c, int high, MPI_Comm& made) {
     auto& b = on.of();

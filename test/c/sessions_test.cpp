@@ -304,6 +304,59 @@ TEST(CSessions, AGroupThatCannotMakeACommunicatorIsRefused) {
     });
 }
 
+/// Random sides and leaders; only the leaders know the other side.
+TEST(CSessions, TwoGroupsMakeAnIntercommunicator) {
+    auto const seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    processes(5, [seed](int me, int size) {
+        std::mt19937 random{seed}; // the same on all ranks
+        auto const s = opened();
+        auto all = set_of(s, "mpi://WORLD");
+        for (int round = 0; round < 30; ++round) {
+            list who(static_cast<std::size_t>(size));
+            std::iota(who.begin(), who.end(), 0);
+            std::shuffle(who.begin(), who.end(), random);
+            auto const cut = static_cast<std::ptrdiff_t>(1 + random() % 3),
+                       end = cut + 1 + static_cast<std::ptrdiff_t>(random() % 2);
+            list const sides[2]{{who.begin(), who.begin() + cut}, {who.begin() + cut, who.begin() + end}};
+            int const leaders[2]{static_cast<int>(random() % sides[0].size()), static_cast<int>(random() % sides[1].size())};
+            for (int mine : {0, 1}) {
+                auto const& here = sides[mine];
+                auto const& there = sides[1 - mine];
+                auto const at = std::ranges::find(here, me);
+                if (at == here.end()) continue;
+                auto const rank = static_cast<int>(at - here.begin());
+                MPI_Group local = MPI_GROUP_NULL, remote = MPI_GROUP_NULL, told = MPI_GROUP_NULL;
+                MPI_Group_incl(all, static_cast<int>(here.size()), here.data(), &local);
+                MPI_Group_incl(all, static_cast<int>(there.size()), there.data(), &remote);
+                MPI_Comm c = MPI_COMM_NULL;
+                bool const leads = rank == leaders[mine];
+                EXPECT_EQ(MPI_Intercomm_create_from_groups(local, leaders[mine], leads ? remote : MPI_GROUP_NULL,
+                                                           leads ? leaders[1 - mine] : -1, "two", MPI_INFO_NULL,
+                                                           MPI_ERRORS_RETURN, &c),
+                          MPI_SUCCESS);
+                int same = -1;
+                MPI_Comm_remote_group(c, &told);
+                MPI_Group_compare(told, remote, &same);
+                EXPECT_EQ(same, MPI_IDENT);
+                std::vector<MPI_Request> sends(there.size());
+                for (std::size_t i = 0; i < there.size(); ++i)
+                    MPI_Isend(&me, 1, MPI_INT, static_cast<int>(i), rank, c, &sends[i]);
+                for (std::size_t i = 0; i < there.size(); ++i) {
+                    int got = -1;
+                    MPI_Recv(&got, 1, MPI_INT, static_cast<int>(i), static_cast<int>(i), c, MPI_STATUS_IGNORE);
+                    EXPECT_EQ(got, there[i]);
+                }
+                MPI_Waitall(static_cast<int>(sends.size()), sends.data(), MPI_STATUSES_IGNORE);
+                EXPECT_EQ(MPI_Comm_free(&c), MPI_SUCCESS);
+                for (auto* g : {&local, &remote, &told}) MPI_Group_free(g);
+            }
+        }
+        MPI_Group_free(&all);
+        close(s);
+    });
+}
+
 TEST(CSessions, HintsAndErrorHandlerAreTheNewCommunicators) {
     processes(2, [](int, int) {
         auto const s = opened();

@@ -101,6 +101,25 @@ TEST(job, a_rank_is_taken_once_and_free_again_for_its_own_process_after_it_left)
     again.meet();
 }
 
+TEST(job, a_rank_that_opens_is_reached_before_all_have_met_and_may_come_back_after_it_left) {
+    auto const who = test::job_of(2);
+    boot::job one{who[0], 1, "s"};
+    one.open();
+    {
+        boot::job other{who[1], 1, "s"};
+        EXPECT_TRUE(other.is_open(0));
+        EXPECT_FALSE(one.is_open(1));
+        other.open();
+        EXPECT_TRUE(one.is_open(1));
+        one.compare_with(1);
+        one.leave();
+        EXPECT_EQ(other.record(0).state.load(std::memory_order_relaxed), boot::rank_state::finalized); // order: our own
+        one.come_back();
+        EXPECT_EQ(other.record(0).state.load(std::memory_order_relaxed), boot::rank_state::running); // order: our own
+    }
+    EXPECT_TRUE(one.is_open(1)) << "it was there, and what it has told can be read";
+}
+
 TEST(job, ranks_that_wait_learn_that_another_failed) {
     EXPECT_THROW(test::run_ranks(3,
                                  [](boot::job& job, mem::slice_heap&, int me) {

@@ -41,10 +41,14 @@ TEST(coll_plan, an_exchange_is_a_phase_and_so_are_messages_of_one_sort) {
     p.team.recv(1, speaker::gather, in);
     p.team.exchange(1, out, 2, in, speaker::gather);
     p.team.exchange(1, out, 2, in, speaker::gather);
+    std::vector<coll::incoming> const many{{1, in}, {2, in}};
+    std::vector<coll::outgoing> const one{{3, out}};
+    p.team.exchange_all(many, one, speaker::gather);
+    p.team.exchange_all(many, {}, speaker::gather);
     p.team.recv(1, speaker::gather, in);
     p.team.move(out, in);
     p.team.recv(1, speaker::gather, in);
-    EXPECT_EQ(shape_of(p.steps), "|ss|rr|rs|rs|rm|r");
+    EXPECT_EQ(shape_of(p.steps), "|ss|rr|rs|rs|rrs|rr|rm|r");
 }
 
 TEST(coll_plan, messages_name_ranks_of_the_job_and_carry_the_number) {

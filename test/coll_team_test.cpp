@@ -66,4 +66,30 @@ TYPED_TEST(coll_team, any_other_size_is_a_sentence_with_both_sizes) {
         EXPECT_NE(said.find(std::to_string(sent * 4) + " bytes came where 8 were expected"), std::string::npos) << said;
     }
 }
+
+TYPED_TEST(coll_team, many_at_once_meet_in_the_order_of_each_pair) {
+    for (std::size_t n : {3u, 3000u, 100000u}) // larger ones wait for their receiver
+        this->run_team(3, [n](auto const& team, int me) {
+            std::vector<std::vector<int>> out, in(6, std::vector<int>(n));
+            std::vector<mpt::coll::outgoing> leaving;
+            std::vector<mpt::coll::incoming> coming;
+            for (int i = 0; i < 6; ++i) out.push_back(counted(n, 100 * me + i)); // twice to each, and to itself
+            for (int i = 0; i < 6; ++i) leaving.push_back({i % 3, mpt::source{readable(out[static_cast<std::size_t>(i)])}});
+            for (int i = 0; i < 6; ++i) coming.push_back({i % 3, mpt::sink{writable(in[static_cast<std::size_t>(i)])}});
+            team.exchange_all(coming, leaving, speaker::neighbor);
+            for (int i = 0; i < 6; ++i)
+                EXPECT_EQ(in[static_cast<std::size_t>(i)], counted(n, 100 * (i % 3) + (i < 3 ? me : me + 3)));
+        });
+}
+
+TYPED_TEST(coll_team, a_rank_that_throws_leaves_nothing_of_its_messages_behind) {
+    auto const said = this->failure_of_team(2, [](auto const& team, int me) {
+        std::vector<int> out(2), in(2), more(50000);
+        std::vector<mpt::coll::incoming> const coming{{1 - me, mpt::sink{writable(in)}}, {1 - me, mpt::sink{writable(more)}}};
+        std::vector<mpt::coll::outgoing> const leaving{{1 - me, mpt::source{readable(out).first(me == 0 ? 4 : 8)}},
+                                                       {1 - me, mpt::source{readable(more)}}};
+        team.exchange_all(coming, leaving, speaker::neighbor);
+    });
+    EXPECT_NE(said.find("4 bytes came where 8 were expected"), std::string::npos) << said;
+}
 } // namespace

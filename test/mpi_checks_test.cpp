@@ -49,6 +49,11 @@ TEST(mpi_checks, part_of_an_element_is_an_error_with_both_sizes) {
     expect_error(errc::truncate, {"recv", "7 bytes", "4 bytes"}, [] { checks::not_whole("recv", 7, 4); });
 }
 
+TEST(mpi_checks, shares_that_do_not_come_out_even_are_told_with_all_the_numbers) {
+    expect_error(errc::argument, {"neighbor", "7 elements", "2 for each of 3 neighbours are 6"},
+                 [] { checks::bad_neighbours("neighbor", 7, 2, 3); });
+}
+
 TEST(mpi_checks, how_a_transfer_failed_is_told_by_the_class_of_the_error) {
     expect_error(errc::no_memory, {"wait", "no memory"}, [] { checks::failed("wait", mpt::status::no_memory); });
     expect_error(errc::peer_gone, {"wait", "peer gone"}, [] { checks::failed("wait", mpt::status::peer_gone); });

@@ -21,7 +21,7 @@ std::vector<int> numbers(int first, std::size_t n) {
 TYPED_TEST(mpi_partitioned, threads_fill_a_message_that_others_read_in_parts) {
     for (int n : {2, 3})
         this->job(n, [n](auto world) {
-            mpt::partitioned over{world};
+            mpt::partitioned parted{world};
             int const me = world.rank();
             constexpr std::size_t length = 2520;
             std::vector<int> field(length);
@@ -29,13 +29,13 @@ TYPED_TEST(mpi_partitioned, threads_fill_a_message_that_others_read_in_parts) {
             std::vector<mpt::partitioned_sender<TypeParam>> out;
             std::vector<mpt::partitioned_receiver<TypeParam>> in;
             for (int r = 0; r < n; ++r) {
-                out.push_back(over.send(field, me + 5, r, 7));
-                in.push_back(over.recv(room[static_cast<std::size_t>(r)], r + 2, r, 7));
+                out.push_back(parted.send(field, me + 5, r, 7));
+                in.push_back(parted.recv(room[static_cast<std::size_t>(r)], r + 2, r, 7));
             }
             for (int round = 0; round < 4; ++round) {
                 for (auto& i : in) i.start();
                 for (auto& o : out) o.start();
-                field = numbers(100 * me + round, length);
+                std::iota(field.begin(), field.end(), 100 * me + round); // in its place
                 std::vector<std::thread> threads;
                 for (auto& o : out)
                     threads.emplace_back([&o, me] {
@@ -61,7 +61,7 @@ TYPED_TEST(mpi_partitioned, threads_fill_a_message_that_others_read_in_parts) {
 
 TYPED_TEST(mpi_partitioned, mistakes_throw_with_their_numbers) {
     this->job(1, [](auto world) {
-        mpt::partitioned over{world};
+        mpt::partitioned parted{world};
         std::vector<int> data(6), room(6), short_room(4), long_room(8);
         auto const says = [](auto f) {
             try {
@@ -69,11 +69,11 @@ TYPED_TEST(mpi_partitioned, mistakes_throw_with_their_numbers) {
             } catch (mpt::error const& e) { return std::string{e.what()}; }
             return std::string{"nothing"};
         };
-        EXPECT_EQ(says([&] { static_cast<void>(over.send(data, 5, 0)); }), "mpt: send: 24 bytes are not 5 equal parts");
-        EXPECT_EQ(says([&] { static_cast<void>(over.recv(room, 0, 0)); }), "mpt: recv: 24 bytes are not 0 equal parts");
-        EXPECT_NE(says([&] { static_cast<void>(over.send(data, 1, 1)); }), "nothing");
-        auto out = over.send(data, 3, 0);
-        auto in = over.recv(room, 2, 0);
+        EXPECT_EQ(says([&] { static_cast<void>(parted.send(data, 5, 0)); }), "mpt: send: 24 bytes are not 5 equal parts");
+        EXPECT_EQ(says([&] { static_cast<void>(parted.recv(room, 0, 0)); }), "mpt: recv: 24 bytes are not 0 equal parts");
+        EXPECT_NE(says([&] { static_cast<void>(parted.send(data, 1, 1)); }), "nothing");
+        auto out = parted.send(data, 3, 0);
+        auto in = parted.recv(room, 2, 0);
         EXPECT_TRUE(in.arrived(0));
         EXPECT_EQ(says([&] { out.ready(3); }), "mpt: ready: part 3 of 3; allowed: 0 to 2");
         EXPECT_EQ(says([&] { out.ready(0); }), "mpt: ready: start() comes first");
@@ -85,14 +85,14 @@ TYPED_TEST(mpi_partitioned, mistakes_throw_with_their_numbers) {
         out.ready(0), out.ready(2);
         out.wait(), in.wait();
         for (auto* wrong : {&short_room, &long_room}) {
-            auto sent = over.send(data, 1, 0);
-            auto got = over.recv(*wrong, 1, 0);
+            auto sent = parted.send(data, 1, 0);
+            auto got = parted.recv(*wrong, 1, 0);
             sent.start(), got.start(), sent.ready(0), sent.wait();
             EXPECT_NE(says([&] { got.wait(); }).find("24 bytes"), std::string::npos);
         }
-        auto nobody = over.send(data, 2, mpt::proc_null);
+        auto nobody = parted.send(data, 2, mpt::proc_null);
         nobody.start(), nobody.ready(0), nobody.wait();
-        auto given_up = over.send(data, 2, 0, 9); // destroyed while it is under way, and so is nobody's receive
+        auto given_up = parted.send(data, 2, 0, 9); // destroyed while it is under way, and so is nobody's receive
         given_up.start(), given_up.ready(1);
     });
 }

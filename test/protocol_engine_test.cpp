@@ -59,6 +59,80 @@ TYPED_TEST(protocol_engine, every_size_arrives_expected_and_unexpected) {
         }
 }
 
+struct protocol_engine_pipeline : testing::Test {
+    static constexpr std::size_t n = 300'000;
+    mpt::test::engines<mpt::transport::smp<>> all{2};
+    std::vector<std::byte> const data = pattern(n);
+    std::vector<std::byte> into = std::vector<std::byte>(n);
+    request* const s = start_send(all[0], 1, 3, data);
+    request* const r = start_receive(all[1], 0, 3, into);
+
+    void receiver_loses_patience() {
+        for (std::uint32_t i = 0; i < hope_rounds && !r->complete; ++i) all[1].progress();
+    }
+    void both_finish() {
+        ASSERT_TRUE(all.run([&] { return s->complete && r->complete; }));
+        EXPECT_EQ(into, data);
+        EXPECT_EQ(r->result.how, status::ok);
+        for (int i : {0, 1}) EXPECT_TRUE(all[i].can_sleep() && all[i].drained());
+        all[0].drop(*s), all[1].drop(*r);
+    }
+};
+
+TEST_F(protocol_engine_pipeline, a_sender_that_is_there_pushes) {
+    all[1].progress();
+    EXPECT_EQ(r->at, phase::hoping);
+    EXPECT_FALSE(all[1].can_sleep());
+    all[0].progress();
+    EXPECT_EQ(s->at, phase::pushing);
+    all[1].progress();
+    EXPECT_EQ(r->at, phase::filling);
+    both_finish();
+}
+
+TEST_F(protocol_engine_pipeline, a_sender_that_stays_away_is_read_and_its_late_look_at_the_ask_does_nothing) {
+    all[1].progress();
+    receiver_loses_patience();
+    EXPECT_EQ(r->at, phase::pulling);
+    for (int i = 0; i < 100 && !r->complete; ++i) all[1].progress();
+    EXPECT_TRUE(r->complete) << "it needs nothing of the sender";
+    both_finish();
+}
+
+TEST_F(protocol_engine_pipeline, an_ask_that_comes_when_the_send_is_over_is_forgotten) {
+    all[1].progress();
+    receiver_loses_patience();
+    both_finish();
+    auto* const next = start_send(all[0], 1, 3, data); // perhaps at the same place of the pool
+    auto* const late = start_receive(all[1], 0, 3, into);
+    EXPECT_TRUE(all.run([&] { return next->complete && late->complete; }));
+    all[0].drop(*next), all[1].drop(*late);
+}
+
+TEST_F(protocol_engine_pipeline, patience_lasts_while_the_sender_pushes_something_else) {
+    std::vector<std::byte> second(n);
+    auto* const next = start_send(all[0], 1, 4, data);
+    auto* const waits = start_receive(all[1], 0, 4, second);
+    all[1].progress();
+    for (std::uint32_t i = 0; i < 3 * hope_rounds; ++i) {
+        if (i % 64 == 0) all[0].progress();
+        all[1].progress();
+        EXPECT_NE(waits->at, phase::pulling);
+    }
+    ASSERT_TRUE(all.run([&] { return next->complete && waits->complete; }));
+    EXPECT_EQ(second, data);
+    all[0].drop(*next), all[1].drop(*waits);
+    both_finish();
+}
+
+TEST_F(protocol_engine_pipeline, a_receive_that_is_forsaken_while_it_hopes_lets_the_rank_sleep) {
+    all[1].progress();
+    all[1].forsake(*r);
+    EXPECT_EQ(r->result.how, status::peer_gone);
+    EXPECT_TRUE(all[1].can_sleep());
+    all[1].drop(*r);
+}
+
 TYPED_TEST(protocol_engine, a_sleeping_receiver_keeps_no_more_than_its_cap_and_nothing_is_lost) {
     engine_limits limits;
     limits.unexpected_max = 256 * 1024;

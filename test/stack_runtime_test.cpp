@@ -137,6 +137,34 @@ TEST(stack_runtime, leaving_twice_is_leaving_once) {
     });
 }
 
+TEST(stack_runtime, a_rank_that_begins_alone_waits_for_those_it_names_and_meets_the_others_when_they_do) {
+    auto const members = boot::local_members(3);
+    auto const values = config::values::of_process();
+    std::vector<std::thread> ranks;
+    for (auto const& m : members)
+        ranks.emplace_back([&values, m] {
+            runtime<local_stack> rt{m, values, beginning::alone};
+            channel<local_stack> const wire{rt.lane_of(rt.world_context), rt.world_context};
+            auto const pass = [&](rank to, rank from, int what) {
+                int got = -1;
+                wire.sendrecv(to, 1, std::as_bytes(std::span{&what, 1}), from, 1, std::as_writable_bytes(std::span{&got, 1}));
+                return got;
+            };
+            if (m.me != 1) {
+                rank const peer{2 - m.me.value};
+                rt.await(group::of({peer.value}));
+                EXPECT_EQ(pass(peer, peer, m.me.value), peer.value);
+            }
+            rt.meet();
+            rank const right{(m.me.value + 1) % 3}, left{(m.me.value + 2) % 3};
+            EXPECT_EQ(pass(right, left, m.me.value), left.value);
+            rt.leave();
+            rt.job().come_back();
+            rt.depart();
+        });
+    for (auto& t : ranks) t.join();
+}
+
 TEST(stack_runtime, a_configuration_that_differs_between_ranks_is_refused_by_name) {
     auto const members = boot::local_members(2);
     std::string said[2];

@@ -258,6 +258,33 @@ TYPED_TEST_P(transport_joint_conformance, both_ends_copy_one_message_between_the
     }
 }
 
+TYPED_TEST_P(transport_joint_conformance, a_message_that_was_asked_for_is_pushed_or_pulled) {
+    typename TestFixture::pair_type room;
+    auto &sender = room.end(room.from), &receiver = room.end(room.to);
+    std::vector<std::byte> memory(100'000), into(100'000);
+    mpt::test::fill(memory, 3);
+    for (bool const push : {true, false, true}) {
+        auto const ticket = sender.offer(room.to, memory);
+        ASSERT_NE(ticket, 0u);
+        auto const heard = TestFixture::crosses(room, ticket);
+        if (push) {
+            EXPECT_TRUE(sender.push_instead(ticket));
+            EXPECT_FALSE(receiver.pull_instead(room.from, heard));
+        } else {
+            EXPECT_TRUE(receiver.pull_instead(room.from, heard));
+            EXPECT_FALSE(sender.push_instead(ticket));
+            receiver.accept(room.from, heard, into);
+            auto state = mpt::joint_state::waiting;
+            ASSERT_TRUE(room.wait_until([&] { return TestFixture::over(state = receiver.advance_accept(room.from, heard)); }));
+            EXPECT_EQ(state, mpt::joint_state::done);
+            EXPECT_TRUE(mpt::test::matches(into, 3));
+            EXPECT_EQ(sender.advance_offer(ticket, false), mpt::joint_state::done);
+        }
+        sender.withdraw(ticket);
+        EXPECT_FALSE(sender.push_instead(ticket) && receiver.pull_instead(room.from, heard));
+    }
+}
+
 TYPED_TEST_P(transport_joint_conformance, tickets_run_out_and_come_back) {
     typename TestFixture::pair_type room;
     auto& sender = room.end(room.from);
@@ -279,7 +306,8 @@ TYPED_TEST_P(transport_joint_conformance, tickets_run_out_and_come_back) {
 }
 
 REGISTER_TYPED_TEST_SUITE_P(transport_joint_conformance, the_receiver_alone_copies_the_whole_message,
-                            both_ends_copy_one_message_between_them, tickets_run_out_and_come_back);
+                            both_ends_copy_one_message_between_them, a_message_that_was_asked_for_is_pushed_or_pulled,
+                            tickets_run_out_and_come_back);
 
 // --- noticing ---------------------------------------------------------------------------------------------------------------
 

@@ -42,7 +42,7 @@ TEST(smp_claims, every_piece_is_claimed_once_from_either_end) {
         auto const plan = smp::piece_plan::of(random() % (200u << 20));
         std::vector<int> claimed(plan.pieces, 0);
         place t{};
-        t.claims.reset();
+        t.claims.reset(5);
         while (auto const c = random() % 2 ? t.claims.from_front(plan) : t.claims.from_back(plan))
             for (std::uint32_t i = 0; i < c.count; ++i) ++claimed[c.first + i];
         for (auto const n : claimed) ASSERT_EQ(n, 1);
@@ -52,12 +52,32 @@ TEST(smp_claims, every_piece_is_claimed_once_from_either_end) {
 TEST(smp_claims, after_closing_nothing_can_be_claimed) {
     auto const plan = smp::piece_plan::of(1 << 20);
     place t{};
-    t.claims.reset();
+    t.claims.reset(5);
     auto const c = t.claims.from_back(plan);
     EXPECT_EQ(t.claims.close(), c.count);
     EXPECT_FALSE(t.claims.from_front(plan));
     EXPECT_FALSE(t.claims.from_back(plan));
     EXPECT_EQ(t.claims.close(), c.count);
+}
+
+TEST(smp_claims, of_push_and_pull_the_first_wins_and_a_ticket_that_is_over_wins_nothing) {
+    auto const plan = smp::piece_plan::of(1 << 20);
+    place t{};
+    t.claims.reset(5);
+    EXPECT_TRUE(t.claims.push(5));
+    EXPECT_FALSE(t.claims.pull(5));
+    EXPECT_FALSE(t.claims.from_front(plan)) << "nothing is copied where it is pushed";
+    t.claims.reset(37); // the place is used again
+    EXPECT_FALSE(t.claims.pull(5)) << "late for a message that was pushed";
+    EXPECT_TRUE(t.claims.pull(37));
+    EXPECT_FALSE(t.claims.push(37));
+    std::uint32_t claimed = 0;
+    while (auto const c = t.claims.from_front(plan)) claimed += c.count;
+    EXPECT_EQ(claimed, plan.pieces);
+    t.claims.reset(69);
+    EXPECT_TRUE(t.claims.from_back(plan)); // joined without asking
+    EXPECT_FALSE(t.claims.push(69));
+    EXPECT_FALSE(t.claims.pull(69));
 }
 
 /// One message with both steps, over copies that the test decides about.
@@ -70,7 +90,7 @@ struct exchange {
     explicit exchange(std::uint64_t size) {
         t->source.size = size;
         t->given.reset();
-        t->claims.reset();
+        t->claims.reset(ticket);
         copied.resize(smp::piece_plan::of(size).pieces);
     }
     void join(std::uint64_t size) {

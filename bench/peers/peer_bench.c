@@ -97,21 +97,36 @@ static void work(void) {
     while (MPI_Wtime() < until)
         for (int i = 0; i < 100; ++i) x = x * 1.0000001;
 }
-static void transfer_and_work(long bytes) {
+
+typedef void start_of(long bytes, MPI_Request r[2]);
+static start_of* started;
+
+static void start_transfer(long bytes, MPI_Request r[2]) {
     if (rank > 1) return;
-    MPI_Request r[2];
     MPI_Irecv(in, (int)bytes, MPI_CHAR, 1 - rank, 5, MPI_COMM_WORLD, &r[0]);
     MPI_Isend(out, (int)bytes, MPI_CHAR, 1 - rank, 5, MPI_COMM_WORLD, &r[1]);
+}
+static void start_bcast(long bytes, MPI_Request r[2]) { MPI_Ibcast(out, (int)bytes, MPI_CHAR, 0, MPI_COMM_WORLD, r); }
+static void start_allreduce(long bytes, MPI_Request r[2]) {
+    MPI_Iallreduce(out, in, (int)(bytes / 8), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, r);
+}
+static void start_alltoall(long bytes, MPI_Request r[2]) {
+    MPI_Ialltoall(many, (int)bytes, MPI_CHAR, many + size * bytes, (int)bytes, MPI_CHAR, MPI_COMM_WORLD, r);
+}
+
+static void start_and_work(long bytes) {
+    MPI_Request r[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    started(bytes, r);
     work();
     MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
 }
-static void overlap(long bytes) {
-    work_seconds = 0;
-    double const bare = time_of(transfer_and_work, bytes);
+static void overlap(char const* test, start_of* start, long bytes) {
+    started = start, work_seconds = 0;
+    double const bare = time_of(start_and_work, bytes);
     work_seconds = bare;
-    double const both = time_of(transfer_and_work, bytes);
+    double const both = time_of(start_and_work, bytes);
     double const hidden = 100 * (1 - (both - bare) / bare);
-    say("overlap", bytes, hidden < 0 ? 0 : hidden > 100 ? 100 : hidden, "%");
+    say(test, bytes, hidden < 0 ? 0 : hidden > 100 ? 100 : hidden, "%");
 }
 
 /* --- all together ------------------------------------------------------------------------------------------------------------------- */
@@ -140,6 +155,14 @@ static void collectives(void) {
             if (sizes[s] <= most_bytes) say(all[c].name, sizes[s], time_of(all[c].call, sizes[s]) * 1e6, "us");
 }
 
+static void collectives_overlap(void) {
+    for (long n = 1024; n <= most_bytes; n *= 32) {
+        overlap("ibcast", start_bcast, n);
+        overlap("iallreduce", start_allreduce, n);
+        overlap("ialltoall", start_alltoall, n);
+    }
+}
+
 /* --- a rank's memory, when it has talked to everybody ------------------------------------------------------------------------------- */
 
 static void memory(void) {
@@ -161,12 +184,13 @@ static int run(char const* test) {
     if (is(test, "hello")) return say("hello", 0, size, "ranks"), 0;
     if (is(test, "memory")) return memory(), 0;
     if (is(test, "collectives")) return collectives(), 0;
+    if (is(test, "ioverlap")) return collectives_overlap(), 0;
     if (size < 2) return 1;
     for (long n = least_bytes; n <= most_bytes; n *= 2)
         if (is(test, "latency")) say(test, n, time_of(ping_pong, n) / 2 * 1e6, "us");
         else if (is(test, "bw")) say(test, n, per_s * (double)n * window / time_of(one_way, n), "GB/s");
         else if (is(test, "bibw")) say(test, n, per_s * (double)n * 2 * window / time_of(both_ways, n), "GB/s");
-        else if (is(test, "overlap")) overlap(n);
+        else if (is(test, "overlap")) overlap(test, start_transfer, n);
         else if (is(test, "rate")) return say(test, 8, window / time_of(one_way, 8) * 1e-6, "M/s"), 0;
         else if (is(test, "pairs")) return say(test, 8, size / 2 * window / time_of(pairs, 8) * 1e-6, "M/s"), 0;
         else return 1;
@@ -177,7 +201,7 @@ static char const usage[] = "usage: peer_bench [-m LEAST:MOST] [-i CALLS] [-x WA
                             "  -m   message sizes in bytes (1:4194304), doubled from one to the next\n"
                             "  -i   calls a figure; without it, as many as fit into -t seconds (0.02)\n"
                             "  -x   calls before that (10)\n"
-                            "  TEST latency bw bibw overlap rate pairs collectives memory hello\n";
+                            "  TEST latency bw bibw overlap ioverlap rate pairs collectives memory hello\n";
 
 static int options(int argc, char** argv) {
     int i = 1;

@@ -105,7 +105,7 @@ void begin_attributes(binding& b) {
     predefined(b, MPI_WTIME_IS_GLOBAL) = 1;                     // the clock is the host's, and all ranks are on one
     auto const* const program = std::getenv("MPT_BOOT_APPNUM"); // mptrun says so where it starts several
     predefined(b, MPI_APPNUM) = program ? std::atoi(program) : 0;
-    predefined(b, MPI_UNIVERSE_SIZE) = b.world->size();
+    predefined(b, MPI_UNIVERSE_SIZE) = b.run().size();
 }
 void end_attributes(binding& b) { remove_attributes(b, *b.self); }
 

@@ -31,6 +31,8 @@ binding::binding() {
 }
 
 binding::~binding() {
+    for (auto* c : {world, self})
+        if (c) c->let_go();
     for (auto const [what, handle] : error_handlers) errhandlers.get(handle).let_go();
     infos.get(MPI_INFO_ENV).let_go();
     groups.get(MPI_GROUP_EMPTY).let_go();

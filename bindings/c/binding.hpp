@@ -1,10 +1,11 @@
 /// binding - the C interface's state of one rank: its environment, and what its handles stand for.
 ///
-///        here() --> binding --> environment (from MPI_Init to MPI_Finalize; another facade's where that came first)
+///        here() --> binding --> environment (of the process's session_home; another facade's where that came first)
 ///                      `------> one table for each sort of handle; predefined objects live as long as the binding
 ///
 ///   Some calls are allowed before MPI_Init and after MPI_Finalize (info objects, error handlers, versions): the binding is
-///   there from the first call on.
+///   there from the first call on. Others are while the world model is entered or a session is open: those are uses, which
+///   come and go.
 #pragma once
 #include <array>
 #include <map>
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "blocks.hpp"
 #include "call.hpp"
 #include "comm.hpp"
 #include "flavour.hpp"
@@ -30,7 +32,8 @@ struct fortran_booleans {
     std::array<std::byte, 16> yes{}, no{};
 };
 
-enum class stage : std::uint8_t { before, running, over };
+enum class stage : std::uint8_t { before, running, over }; // of the world model
+enum class use : std::uint8_t { world, session };
 
 struct binding {
     binding();
@@ -38,14 +41,18 @@ struct binding {
     binding(binding const&) = delete;
 
     // --- the environment ------------------------------------------------------------------------------------------------------
+    std::shared_ptr<session_home<stack>> home; // from the first use on
     stage at = stage::before;
-    std::unique_ptr<environment<stack>> own; // made by MPI_Init
-    environment<stack>* env = nullptr;       // own, or another facade's
-    int thread_level = MPI_THREAD_SINGLE;
+    native_atomics::atomic<bool> up{false}; // there is a use
+    int uses = 0;                           // guarded by `changing`
+    bool one_thread = false;                // makes requests and ends them; guarded by `changing`
+    environment<stack>* env = nullptr;      // the home's
+    int thread_level = MPI_THREAD_MULTIPLE;
     std::uint64_t main_thread = 0;
     std::optional<boot::membership> membership; // who we are, where nobody can find out: ranks that are threads
 
     // --- handles --------------------------------------------------------------------------------------------------------------
+    block_store transfers; // memory of requests that are sends or receives
     handle_table<comm> comms;
     handle_table<group_object> groups;
     handle_table<errhandler> errhandlers;
@@ -54,8 +61,9 @@ struct binding {
     handle_table<operation_object> operations;
     handle_table<request> requests;
     handle_table<message> messages;
+    handle_table<session> sessions;
 
-    comm* world = nullptr; // while running
+    comm* world = nullptr; // there from the first use on; their handles, while running
     comm* self = nullptr;
 
     std::vector<ref<datatype_object>> unnamed; // predefined datatypes that a call makes: by precision and range
@@ -84,11 +92,15 @@ struct binding {
 
 /// An object's error handler, which lives while it is used: it may free itself.
 ref<errhandler> handler_of(binding& b, comm const& c);
+ref<errhandler> handler_of(binding& b, session const& s);
+/// A handler that a user has made is for objects of one sort.
+void require_fitting(call& on, errhandler const& h, errhandler::action fitting, char const* sort);
 /// The name of an object, which any thread may ask for and change at any time.
 std::string name_of(binding& b, std::string const& name);
 void rename(binding& b, std::string& name, char const* text);
 /// Does with an error what a handler does, and comes back where that does. The object is the one that is not null.
-void handle_error(binding& b, errhandler const& h, MPI_Comm comm, MPI_File file, int code, std::string const& text);
+void handle_error(binding& b, errhandler const& h, MPI_Comm comm, MPI_File file, int code, std::string const& text,
+                  MPI_Session session = MPI_SESSION_NULL);
 
 /// The channel of a communicator.
 inline wire wire_of(comm const& c) noexcept { return {*static_cast<lane<stack>*>(c.lane), c.context}; }
@@ -102,6 +114,9 @@ void predefine_operations(binding& b);
 void forget_operations(binding& b);
 /// Lets go of what was freed while it was active: done, or withdrawn.
 void free_orphans(binding& b);
+/// Calls are allowed between these. The last end of all waits until what was sent has left this process.
+void begin_use(binding& b, use what);
+void end_use(binding& b, use what);
 /// What chapters do when MPI is entered, and before it is left (while everything still works).
 void begin_chapters(binding& b, std::span<char const* const> arguments);
 void end_chapters(binding& b);

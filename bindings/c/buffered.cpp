@@ -72,18 +72,17 @@ void send_buffer::flush() {
 
 void send_buffered(comm& c, mpt::rank to, int tag, source const& from) {
     auto& b = here();
-    auto* const buffer = c.buffer ? c.buffer.get() : b.buffer.get();
+    auto* const own = c.buffer ? c.buffer.get() : c.of_session ? c.of_session->buffer.get() : nullptr;
+    auto* const buffer = own ? own : b.buffer.get();
     if (!buffer) throw mpi_error{error_class::buffer, "no buffer is attached for buffered sends (MPI_Buffer_attach)"};
     buffer->send(wire_of(c), to, tag, from);
 }
 
 void flush_all(binding& b) {
-    if (b.buffer) b.buffer->flush();
-    b.comms.each([](comm& c, std::uintptr_t) {
-        if (c.buffer) c.buffer->flush();
-    });
-    for (auto* c : {b.world, b.self})
-        if (c->buffer) c->buffer->flush();
+    std::vector<std::shared_ptr<send_buffer>> all{b.buffer, b.world->buffer, b.self->buffer};
+    b.comms.each_now([&](comm& c) { all.push_back(c.buffer); });
+    for (auto const& buffer : all)
+        if (buffer) buffer->flush();
 }
 
 namespace {
@@ -106,16 +105,16 @@ void detach(call& on, std::shared_ptr<send_buffer>& where, void* address, MPI_Co
 
 /// Done when the buffer's messages have left.
 class flush_request final : public request {
-    ref<comm> on_;
+    lane<stack>* home_;
     std::shared_ptr<send_buffer> buffer_;
 
 public:
-    flush_request(comm& c, std::shared_ptr<send_buffer> s) : on_{c}, buffer_{std::move(s)} {}
+    flush_request(lane<stack>& home, std::shared_ptr<send_buffer> s) : home_{&home}, buffer_{std::move(s)} {}
     void start() override { active = true; }
     bool test() override { return !buffer_ || buffer_->test(); }
     bool peek(lane<stack> const& home) noexcept override { return !buffer_ || buffer_->peek(home); }
-    lane<stack>& home() noexcept override { return wire_of(*on_).on(); }
-    waiting about() const noexcept override { return {wait_for::send, on_->context, any_source, any_tag, 0}; }
+    lane<stack>& home() noexcept override { return *home_; }
+    waiting about() const noexcept override { return {wait_for::send}; }
     ending seen() override { return {}; }
     ending finish() override {
         active = false;
@@ -126,8 +125,8 @@ public:
     void abandon() override { active = false; }
 };
 
-MPI_Request flush_later(binding& b, comm& c, std::shared_ptr<send_buffer> const& s) {
-    return launch(b, ref<request>::adopt(new flush_request{c, s}));
+MPI_Request flush_later(binding& b, std::shared_ptr<send_buffer> const& s) {
+    return launch(b, ref<request>::adopt(new flush_request{b.run().lane_at(0), s}));
 }
 
 } // namespace
@@ -139,13 +138,19 @@ void Buffer_detach(call& on, void* address, MPI_Count& size) { detach(on, on.of(
 void Buffer_flush(call& on) {
     if (on.of().buffer) on.of().buffer->flush();
 }
-void Buffer_iflush(call& on, MPI_Request& r) { r = flush_later(on.of(), *on.of().self, on.of().buffer); }
+void Buffer_iflush(call& on, MPI_Request& r) { r = flush_later(on.of(), on.of().buffer); }
 void Comm_attach_buffer(call& on, comm& c, void* memory, MPI_Count size) { attach(on, c.buffer, memory, size); }
 void Comm_detach_buffer(call& on, comm& c, void* address, MPI_Count& size) { detach(on, c.buffer, address, size); }
 void Comm_flush_buffer(call&, comm& c) {
     if (c.buffer) c.buffer->flush();
 }
-void Comm_iflush_buffer(call& on, comm& c, MPI_Request& r) { r = flush_later(on.of(), c, c.buffer); }
+void Comm_iflush_buffer(call& on, comm& c, MPI_Request& r) { r = flush_later(on.of(), c.buffer); }
+void Session_attach_buffer(call& on, session& s, void* memory, MPI_Count size) { attach(on, s.buffer, memory, size); }
+void Session_detach_buffer(call& on, session& s, void* address, MPI_Count& size) { detach(on, s.buffer, address, size); }
+void Session_flush_buffer(call&, session& s) {
+    if (s.buffer) s.buffer->flush();
+}
+void Session_iflush_buffer(call& on, session& s, MPI_Request& r) { r = flush_later(on.of(), s.buffer); }
 
 } // namespace impl
 } // namespace mpt::c

@@ -1,4 +1,4 @@
-/// buffered - buffers of buffered sends: the process's, and those of communicators. MPI-4.1 section 3.6.
+/// buffered - buffers of buffered sends: the process's, and those of communicators and sessions. MPI-4.1 section 3.6.
 ///
 ///        user's buffer   | message + 512 | message + 512 |      free      | message + 512 |
 ///
@@ -46,7 +46,7 @@ private:
     bool reap();
 };
 
-/// By the communicator's buffer, or the process's. Throws mpi_error(MPI_ERR_BUFFER) where there is none.
+/// By the communicator's buffer, or its session's, or the process's. Throws mpi_error(MPI_ERR_BUFFER) where there is none.
 void send_buffered(comm& c, mpt::rank to, int tag, source const& from);
 /// Everything that was sent buffered has left.
 void flush_all(binding& b);

@@ -17,12 +17,26 @@ std::string bad_handle(std::uintptr_t word, std::uintptr_t null, char const* sor
     return std::string{"is "} + text + ", which is no " + sort + ", or one that was freed";
 }
 
+/// Never inlined: a call whose handles are good pays for no text.
+[[noreturn, gnu::noinline, gnu::cold]] void refuse(call const& on, std::uintptr_t word, std::uintptr_t null, char const* sort,
+                                                   char const* null_name, char const* argument, int code) {
+    on.fail(code, std::string{argument} + ' ' + bad_handle(word, null, sort, null_name));
+}
+
 template <class T, class Handle> T& living(call const& on, handle_table<T> const& table, Handle h, Handle null,
                                            char const* sort, char const* null_name, char const* argument, int code) {
     auto* const object = table.find_handle(h);
     if (!object) [[unlikely]]
-        on.fail(code, std::string{argument} + ' ' + bad_handle(word_of(h), word_of(null), sort, null_name));
+        refuse(on, word_of(h), word_of(null), sort, null_name, argument, code);
     return *object;
+}
+
+[[noreturn]] void no_comm(call const& on, MPI_Comm h, char const* argument) {
+    auto const is = [&](MPI_Comm c, char const* name) { return h == c ? std::string{"is "} + name : std::string{}; };
+    auto const world = is(MPI_COMM_WORLD, "MPI_COMM_WORLD") + is(MPI_COMM_SELF, "MPI_COMM_SELF");
+    on.fail(MPI_ERR_COMM, std::string{argument} + ' ' +
+                              (world.empty() ? bad_handle(word_of(h), word_of(MPI_COMM_NULL), "communicator", "MPI_COMM_NULL")
+                                             : world + ", which is there from MPI_Init to MPI_Finalize only"));
 }
 
 } // namespace
@@ -36,15 +50,22 @@ void call::refuse(int code, char const* argument, std::int64_t value, std::strin
 void call::not_supported() const { fail(MPI_ERR_UNSUPPORTED_OPERATION, "is not supported by this version of mpt"); }
 
 comm& call::object(MPI_Comm h, char const* argument) {
-    auto& c = living(*this, binding_.comms, h, MPI_COMM_NULL, "communicator", "MPI_COMM_NULL", argument, MPI_ERR_COMM);
+    auto* const c = binding_.comms.find_handle(h);
+    if (!c) [[unlikely]]
+        no_comm(*this, h, argument);
     if (on_ == MPI_COMM_NULL) on_ = h;
-    return c;
+    return *c;
 }
 datatype_object& call::object(MPI_Datatype h, char const* argument) const {
     return living(*this, binding_.datatypes, h, MPI_DATATYPE_NULL, "datatype", "MPI_DATATYPE_NULL", argument, MPI_ERR_TYPE);
 }
 group_object& call::object(MPI_Group h, char const* argument) const {
     return living(*this, binding_.groups, h, MPI_GROUP_NULL, "group", "MPI_GROUP_NULL", argument, MPI_ERR_GROUP);
+}
+session& call::object(MPI_Session h, char const* argument) {
+    auto& s = living(*this, binding_.sessions, h, MPI_SESSION_NULL, "session", "MPI_SESSION_NULL", argument, MPI_ERR_SESSION);
+    if (session_ == MPI_SESSION_NULL) session_ = h;
+    return s;
 }
 operation_object& call::object(MPI_Op h, char const* argument) const {
     return living(*this, binding_.operations, h, MPI_OP_NULL, "operation", "MPI_OP_NULL", argument, MPI_ERR_OP);
@@ -97,10 +118,10 @@ void call::bytes(void const* p, std::int64_t n, char const* argument) const {
 }
 
 void require_running(call& c) {
-    auto const at = c.of().at;
-    if (at == stage::running) [[likely]]
+    if (c.of().up.load(std::memory_order_relaxed)) [[likely]] // order: the program orders its own beginning before its calls
         return;
-    c.fail(MPI_ERR_OTHER, at == stage::before ? "called before MPI_Init" : "called after MPI_Finalize");
+    if (c.of().at == stage::over) c.fail(MPI_ERR_OTHER, "called after MPI_Finalize");
+    c.fail(MPI_ERR_OTHER, c.of().env ? "called after the last session was finalized" : "called before MPI_Init");
 }
 
 } // namespace mpt::c

@@ -6,7 +6,9 @@
 ///
 ///   Where there is no error nothing is spent but the checks. An exception of the user's own functions passes through.
 ///   The object whose handler is called is the call's first communicator (window, file, session), MPI_COMM_SELF where there
-///   is none. The handler runs after the catch: no state of ours is half-done, and it may call MPI, throw, or longjmp.
+///   is none. Where that is not there either (sessions without the world model), an error ends the job. A call that is given the
+///   error handler of a new object has that one called. The handler runs after the catch: no state of ours is half-done, and it
+///   may call MPI, throw, or longjmp.
 ///
 ///   Source   MPI-4.1 chapter 9.    Tests    test/c/*_test.cpp
 #pragma once
@@ -24,6 +26,7 @@ struct comm;
 struct datatype_object;
 struct errhandler;
 struct group_object;
+struct session;
 struct info_object;
 struct operation_object;
 struct request;
@@ -61,7 +64,9 @@ constexpr bool has(also a, also b) noexcept { return (static_cast<int>(a) & stat
 class call {
     char const* name_;
     binding& binding_;
-    MPI_Comm on_ = MPI_COMM_NULL; // whose error handler; null: COMM_SELF's
+    MPI_Comm on_ = MPI_COMM_NULL;                // whose error handler; null: the session's
+    MPI_Session session_ = MPI_SESSION_NULL;     // null: COMM_SELF's
+    MPI_Errhandler judge_ = MPI_ERRHANDLER_NULL; // that is called in place of an object's
 
 public:
     bool const large;
@@ -74,6 +79,11 @@ public:
     MPI_Comm on() const noexcept { return on_; }
     /// Errors from here on are this communicator's.
     void blame(MPI_Comm c) noexcept { on_ = c; }
+    void blame(MPI_Session s) noexcept { session_ = s; }
+    /// Errors from here on are this handler's: it is a new object's, which is not there yet.
+    void judged_by(MPI_Errhandler h) noexcept { judge_ = h; }
+    MPI_Session session_on() const noexcept { return session_; }
+    MPI_Errhandler judge() const noexcept { return judge_; }
 
     [[noreturn]] void fail(int code, std::string sentence) const;
     /// `argument is VALUE; allowed: WHAT`
@@ -84,6 +94,7 @@ public:
     comm& object(MPI_Comm h, char const* argument);
     datatype_object& object(MPI_Datatype h, char const* argument) const;
     group_object& object(MPI_Group h, char const* argument) const;
+    session& object(MPI_Session h, char const* argument);
     operation_object& object(MPI_Op h, char const* argument) const;
     errhandler& object(MPI_Errhandler h, char const* argument) const;
     info_object& object(MPI_Info h, char const* argument) const;

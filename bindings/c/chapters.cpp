@@ -4,13 +4,11 @@
 namespace mpt::c {
 
 void begin_chapters(binding& b, std::span<char const* const> arguments) {
-    begin_attributes(b);
     b.infos.get(MPI_INFO_ENV).hints = environment_info(arguments, b.world->size());
 }
 void end_chapters(binding& b) {
     end_attributes(b);
     flush_all(b);
-    free_orphans(b);
 }
 
 } // namespace mpt::c

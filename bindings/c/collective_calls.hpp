@@ -103,7 +103,7 @@ template <class Where> class alltoall_call {
 public:
     alltoall_call(call const& on, comm const& c, Where const& mine, Where const& all)
         : in_place_{mine.buffer == MPI_IN_PLACE}, mine_{c, mine}, all_{c, all} {
-        if constexpr (std::is_same_v<Where, typed>) require_types(on, c, mine, all);
+        if constexpr (std::is_same_v<Where, typed>) require_types(on, mine, all);
         if (!in_place_) require_apart(on, mine_.where(c.me), all_.where(c.me));
     }
     template <class Team> void run(Team const& t) const {

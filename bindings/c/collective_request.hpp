@@ -21,7 +21,9 @@ class collective_request : public request {
 
 protected:
     explicit collective_request(comm& c) : on_{c} { blamed = c.handle; }
-    template <class Algorithm> void write_down(Algorithm const& f) { steps_.emplace(team_of(*on_), on_->next_schedule(), f); }
+    template <class Algorithm> void write_down(coll::team<stack> const& t, Algorithm const& f) {
+        steps_.emplace(t, on_->next_schedule(), f);
+    }
     /// An argument; what is counted lives as long as this request.
     template <class T> void use(T const& x) {
         if constexpr (std::is_convertible_v<T, datatype_object const*>) {
@@ -29,7 +31,7 @@ protected:
         } else if constexpr (std::is_base_of_v<counted, T>) used_.emplace_back(const_cast<T&>(x));
         else if constexpr (requires { x.type; }) use(x.type);
         else if constexpr (std::is_same_v<T, typed>)
-            for (int r = 0; x.buffer != MPI_IN_PLACE && r < on_->peers(); ++r) use(x.table.get(x.types[r]));
+            for (int r = 0; x.buffer != MPI_IN_PLACE && r < x.how_many; ++r) use(x.table.get(x.types[r]));
     }
 
 public:
@@ -52,7 +54,7 @@ public:
     template <class... Args> collective_of(call const& on, comm& c, Args&... arguments)
         : collective_request{c}, what_{on, c, arguments...} {
         (use(arguments), ...);
-        write_down([this](auto const& t) { what_.run(t); });
+        write_down(team_of(c), [this](auto const& t) { what_.run(t); });
     }
 };
 

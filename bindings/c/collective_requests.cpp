@@ -85,7 +85,8 @@ void Ialltoallv(call& on, void const* sb, numbers sn, numbers splaces, datatype_
 void Ialltoallw(call& on, void const* sb, numbers sn, numbers splaces, MPI_Datatype const* st, void* rb, numbers rn,
                 numbers rplaces, MPI_Datatype const* rt, comm& c, MPI_Request& r) {
     auto const& types = on.of().datatypes;
-    r = begun<alltoall_call<typed>>(on, c, typed{sb, sn, splaces, st, types}, typed{rb, rn, rplaces, rt, types});
+    r = begun<alltoall_call<typed>>(on, c, typed{sb, sn, splaces, st, types, c.peers()},
+                                    typed{rb, rn, rplaces, rt, types, c.peers()});
 }
 void Ireduce(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, int root, comm& c,
              MPI_Request& r) {
@@ -151,7 +152,8 @@ void Alltoallv_init(call& on, void const* sb, numbers sn, numbers splaces, datat
 void Alltoallw_init(call& on, void const* sb, numbers sn, numbers splaces, MPI_Datatype const* st, void* rb, numbers rn,
                     numbers rplaces, MPI_Datatype const* rt, comm& c, info_object*, MPI_Request& r) {
     auto const& types = on.of().datatypes;
-    r = prepared<alltoall_call<typed>>(on, c, typed{sb, sn, splaces, st, types}, typed{rb, rn, rplaces, rt, types});
+    r = prepared<alltoall_call<typed>>(on, c, typed{sb, sn, splaces, st, types, c.peers()},
+                                       typed{rb, rn, rplaces, rt, types, c.peers()});
 }
 void Reduce_init(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, int root,
                  comm& c, info_object*, MPI_Request& r) {

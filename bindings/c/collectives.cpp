@@ -6,9 +6,9 @@ namespace mpt::c {
 
 namespace {
 
-void each_committed(call const& on, MPI_Datatype const* types, int n, char const* argument) {
-    for (int r = 0; r < n; ++r)
-        on.committed(on.object(types[r], argument), (std::string{argument} + '[' + std::to_string(r) + ']').c_str());
+void each_committed(call const& on, typed const& data, char const* argument) {
+    for (int r = 0; r < data.how_many; ++r)
+        on.committed(on.object(data.types[r], argument), (std::string{argument} + '[' + std::to_string(r) + ']').c_str());
 }
 
 } // namespace
@@ -25,10 +25,10 @@ void refuse_in_place(call const& on, void const* buffer, char const* argument, i
 void require_apart(call const& on, part const& a, part const& b) {
     if (a.starts_like(b)) same_memory(on, "sendbuf", "recvbuf");
 }
-void require_types(call const& on, comm const& c, typed const& mine, typed const& all) {
+void require_types(call const& on, typed const& mine, typed const& all) {
     if (all.buffer == MPI_IN_PLACE) on.fail(MPI_ERR_BUFFER, "recvbuf is MPI_IN_PLACE, which is not allowed here");
-    if (mine.buffer != MPI_IN_PLACE) each_committed(on, mine.types, c.peers(), "sendtypes");
-    each_committed(on, all.types, c.peers(), "recvtypes");
+    if (mine.buffer != MPI_IN_PLACE) each_committed(on, mine, "sendtypes");
+    each_committed(on, all, "recvtypes");
 }
 
 std::optional<source> brought(moved_data& layout, void const* buffer, MPI_Count count, datatype_object const* t) {
@@ -85,7 +85,8 @@ void Alltoallv(call& on, void const* sb, numbers sn, numbers splaces, datatype_o
 void Alltoallw(call& on, void const* sb, numbers sn, numbers splaces, MPI_Datatype const* st, void* rb, numbers rn,
                numbers rplaces, MPI_Datatype const* rt, comm& c) {
     auto const& types = on.of().datatypes;
-    done_now<alltoall_call<typed>>(on, c, typed{sb, sn, splaces, st, types}, typed{rb, rn, rplaces, rt, types});
+    done_now<alltoall_call<typed>>(on, c, typed{sb, sn, splaces, st, types, c.peers()},
+                                   typed{rb, rn, rplaces, rt, types, c.peers()});
 }
 
 void Reduce(call& on, void const* sb, void* rb, MPI_Count count, datatype_object& t, operation_object& op, int root, comm& c) {

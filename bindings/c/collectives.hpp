@@ -22,7 +22,7 @@ void require_apart(call const& on, comm const& c, void const* one, MPI_Count cou
     require_apart(on, mine, all.where(0));
 }
 /// What MPI_Alltoallw's types must be.
-void require_types(call const& on, comm const& c, typed const& mine, typed const& all);
+void require_types(call const& on, typed const& mine, typed const& all);
 
 /// What this rank brings, or gets; nothing where it is in its place already.
 std::optional<source> brought(moved_data& layout, void const* buffer, MPI_Count count, datatype_object const* t);

@@ -22,26 +22,63 @@ namespace mpt::c {
 ref<comm> derived(binding& b, comm const& parent, group members, context_id context) {
     auto const me = *members.find(b.run().me());
     auto c = ref<comm>::adopt(new comm{std::move(members), me, context, &b.run().lane_of(context)});
+    c->of_session = parent.of_session;
     std::lock_guard const g{b.changing};
     c->handler = parent.handler;
     return c;
 }
 
+ref<comm> derived(binding& b, comm const& parent, group members, group others, context_id context) {
+    auto c = derived(b, parent, std::move(members), context);
+    c->others = std::move(others);
+    c->two_sided = true;
+    return c;
+}
+
+void require_one_side(call const& on, comm const& c, char const* argument) {
+    if (c.is_inter()) on.fail(MPI_ERR_COMM, std::string{argument} + " is an intercommunicator, which is not allowed here");
+}
+
 MPI_Comm publish(binding& b, ref<comm> c) {
     auto& object = *c;
-    return object.handle = binding::publish<MPI_Comm>(b.comms, std::move(c));
+    object.handle = binding::publish<MPI_Comm>(b.comms, std::move(c));
+    if (auto* const s = object.of_session.get()) {
+        std::lock_guard const g{b.changing};
+        s->comms.insert(object.handle);
+    }
+    return object.handle;
+}
+void unpublish(binding& b, MPI_Comm handle) {
+    auto const c = ref<comm>::adopt(b.comms.remove(word_of(handle)));
+    if (!c || !c->of_session) return;
+    std::lock_guard const g{b.changing};
+    c->of_session->comms.erase(handle);
 }
 
 namespace {
 
 using team = coll::team<stack>;
 
-template <class T> std::vector<T> allgathered(comm const& c, T const& mine) {
-    std::vector<T> all(static_cast<std::size_t>(c.size()));
-    coll::blocks const places{std::as_writable_bytes(std::span{all}), sizeof(T)};
-    coll::allgather(team_of(c), source{&mine, sizeof mine}, places);
-    return all;
-}
+/// The processes of a communicator, of both sides where it has two, in an order that is the same on all.
+class everybody {
+    comm const& of_;
+    group both_;
+    mutable std::uint32_t calls_ = 0; // of the team of both sides, which nothing else counts
+
+public:
+    explicit everybody(comm const& c) : of_{c}, both_{c.is_inter() ? coll::both(c.members, c.others) : group{}} {}
+    group const& who() const noexcept { return of_.is_inter() ? both_ : of_.members; }
+    team together() const noexcept {
+        if (!of_.is_inter()) return team_of(of_);
+        return {wire_of(of_), both_, *both_.find(of_.members.world(of_.me)), calls_};
+    }
+    template <class T> std::vector<T> allgathered(T const& mine) const {
+        std::vector<T> all(static_cast<std::size_t>(who().size()));
+        coll::blocks const places{std::as_writable_bytes(std::span{all}), sizeof(T)};
+        coll::allgather(together(), source{&mine, sizeof mine}, places);
+        return all;
+    }
+};
 
 /// Drawn by the first of a team.
 context_id agreed(binding& b, team const& t) {
@@ -51,9 +88,9 @@ context_id agreed(binding& b, team const& t) {
     return context;
 }
 
-/// Where a group of some of the parent's processes talks while the others know nothing of it. It follows from parent and tag.
-wire side_wire(binding& b, comm const& parent, int tag) {
-    auto const context = drawn_context(hash_of("create_group", static_cast<std::uint64_t>(parent.context), tag));
+/// Where some of the parent's processes talk while the others know nothing of it. It follows from purpose, parent and tag.
+wire side_wire(binding& b, char const* purpose, comm const& parent, int tag) {
+    auto const context = drawn_context(hash_of(std::string_view{purpose}, static_cast<std::uint64_t>(parent.context), tag));
     return {b.run().lane_of(context), context};
 }
 
@@ -91,22 +128,22 @@ std::uint32_t assertions_of(binding& b, comm const& c) {
 template <class Then> MPI_Comm twin_of(call& on, comm& c, info_object const* hints, context_id context, Then const& then) {
     auto& b = on.of();
     ref<comm> const kept{c}; // callbacks may free it
-    auto const twin = derived(b, c, c.members, context);
-    twin->grid = c.grid;
+    auto const twin = c.is_inter() ? derived(b, c, c.members, c.others, context) : derived(b, c, c.members, context);
+    twin->shape = c.shape;
     take_hints(b, *twin, hints);
     auto const handle = publish(b, twin);
     try {
         copy_attributes(b, c, *twin);
         then(twin);
     } catch (...) {
-        if (auto* const gone = b.comms.remove(word_of(handle))) gone->let_go();
+        unpublish(b, handle);
         throw;
     }
     return handle;
 }
 
 MPI_Comm duplicate(call& on, comm& c, info_object const* hints) {
-    return twin_of(on, c, hints, agreed(on.of(), team_of(c)), [](ref<comm> const&) {});
+    return twin_of(on, c, hints, agreed(on.of(), everybody{c}.together()), [](ref<comm> const&) {});
 }
 
 /// The context that the first process draws for a twin, on its way to the others. The twin is good for nothing until it has come.
@@ -118,7 +155,8 @@ public:
     context_request(binding& b, comm& parent, ref<comm> twin)
         : collective_request{parent}, context_{b.run().new_context()}, twin_{std::move(twin)} {
         std::span<std::byte> const bytes = std::as_writable_bytes(std::span{&context_, 1});
-        write_down([bytes](auto const& t) { coll::broadcast(t, coll::place{bytes}, 0); });
+        everybody const all{parent};
+        write_down(all.together(), [bytes](auto const& t) { coll::broadcast(t, coll::place{bytes}, 0); });
     }
     ending finish() override {
         auto e = collective_request::finish();
@@ -152,7 +190,7 @@ int unguided_color(comm const& c, bool asked) {
     constexpr auto n = hardware_sorts.size();
     std::array<std::int32_t, n> mine;
     for (std::size_t i = 0; i < n; ++i) mine[i] = asked ? color_by_hardware(hardware_sorts[i]) : MPI_UNDEFINED;
-    auto const all = allgathered(c, mine);
+    auto const all = everybody{c}.allgathered(mine);
     for (std::size_t i = 0; i < n; ++i)
         if (std::ranges::any_of(all, [&](auto const& other) { return other[i] != all.front()[i]; })) return mine[i];
     return MPI_UNDEFINED;
@@ -163,7 +201,7 @@ int guided_color(comm const& c, int type, info_object const* hints) {
     if (auto const sort = hints->hints.get("mpi_hw_resource_type")) return color_by_hardware(*sort);
     auto const set = type == MPI_COMM_TYPE_RESOURCE_GUIDED ? hints->hints.get("mpi_pset_name") : std::nullopt;
     if (set == "mpi://WORLD") return 0;
-    return set == "mpi://SELF" ? c.me.value : MPI_UNDEFINED;
+    return set == "mpi://SELF" ? c.members.world(c.me).value : MPI_UNDEFINED;
 }
 int color_by_type(comm const& c, int type, info_object const* hints) {
     auto const unguided = unguided_color(c, type == MPI_COMM_TYPE_HW_UNGUIDED);
@@ -196,48 +234,97 @@ void free_comm(call& on, MPI_Comm& handle, bool when_done) {
     if (when_done) complete_pending(b, *c);
     remove_attributes(b, *c);
     if (c->buffer) c->buffer->flush(); // it is detached
-    if (auto* const gone = b.comms.remove(word_of(handle))) gone->let_go();
+    unpublish(b, handle);
     handle = MPI_COMM_NULL;
 }
 
-[[noreturn]] void no_other_side(call& on) { on.fail(MPI_ERR_COMM, "comm is an intracommunicator: it has no remote group"); }
+void require_two_sides(call const& on, comm const& c, char const* argument) {
+    if (!c.is_inter()) on.fail(MPI_ERR_COMM, std::string{argument} + " is an intracommunicator: it has no remote group");
+}
+/// The session that the group comes from, if any, has not been finalized.
+void require_open(call& on, group_object const& g) {
+    std::lock_guard const lock{on.of().changing};
+    if (g.of_session && !g.of_session->open) on.fail(MPI_ERR_SESSION, "the session that group comes from was finalized");
+}
 
 } // namespace
 
 ref<comm> created(binding& b, comm const& parent, group const& members) {
-    auto const contexts = allgathered(parent, b.run().new_context());
+    auto const contexts = everybody{parent}.allgathered(b.run().new_context());
     if (!members.find(b.run().me())) return {};
     auto const leader = *parent.members.find(members.world(0));
     return derived(b, parent, members, contexts[static_cast<std::size_t>(leader.value)]);
 }
 
-ref<comm> split(binding& b, comm const& parent, int color, int key) {
-    struct vote {
-        std::int32_t color, key;
-        context_id context; // the one that counts is the first one's
-    };
-    auto const votes = allgathered(parent, vote{color, key, b.run().new_context()});
-    if (color == MPI_UNDEFINED) return {};
-    auto const of = [&](std::int32_t r) -> vote const& { return votes[static_cast<std::size_t>(r)]; };
-    std::vector<std::int32_t> ranks(votes.size());
+namespace {
+
+/// Those ranks of a side that `takes` names, by rising place(rank), then by rank.
+template <class Takes, class Place> group chosen(group const& side, Takes const& takes, Place const& place) {
+    std::vector<std::int32_t> ranks(static_cast<std::size_t>(side.size()));
     std::iota(ranks.begin(), ranks.end(), 0);
-    std::erase_if(ranks, [&](std::int32_t r) { return of(r).color != color; });
-    std::ranges::stable_sort(ranks, {}, [&](std::int32_t r) { return of(r).key; });
-    return derived(b, parent, groups::incl(parent.members, ranks), of(ranks.front()).context);
+    std::erase_if(ranks, [&](std::int32_t r) { return !takes(side.world(r)); });
+    std::ranges::stable_sort(ranks, {}, [&](std::int32_t r) { return place(side.world(r)); });
+    return groups::incl(side, ranks);
+}
+
+/// What a process says of the communicator that it wants to be in.
+struct vote {
+    std::int32_t color, key;
+    context_id context; // the first one's of a color counts
+};
+
+/// The communicator of the processes of one color, of both sides where there are two; nothing where one of those has none.
+ref<comm> of_color(binding& b, comm const& parent, vote const& mine) {
+    everybody const all{parent};
+    auto const votes = all.allgathered(mine);
+    if (mine.color == MPI_UNDEFINED) return {};
+    auto const of = [&](mpt::rank world) -> vote const& {
+        return votes[static_cast<std::size_t>(all.who().find(world)->value)];
+    };
+    auto const part = [&](group const& side) {
+        return chosen(
+            side, [&](mpt::rank w) { return of(w).color == mine.color; }, [&](mpt::rank w) { return of(w).key; });
+    };
+    auto const context = std::ranges::find(votes, mine.color, &vote::color)->context;
+    if (!parent.is_inter()) return derived(b, parent, part(parent.members), context);
+    auto others = part(parent.others);
+    if (others.size() == 0) return {};
+    return derived(b, parent, part(parent.members), std::move(others), context);
+}
+
+/// As created(), on an intercommunicator: all processes of a side name the same group.
+ref<comm> created_on_both(binding& b, comm const& parent, group const& members) {
+    auto const place = members.find(b.run().me());
+    return of_color(b, parent, {place ? 0 : MPI_UNDEFINED, place.value_or(0), b.run().new_context()});
+}
+
+} // namespace
+
+ref<comm> split(binding& b, comm const& parent, int color, int key) {
+    return of_color(b, parent, {color, key, b.run().new_context()});
 }
 
 namespace impl {
 
 void Comm_size(call&, comm& c, int& size) { size = c.size(); }
 void Comm_rank(call&, comm& c, int& rank) { rank = c.me; }
-void Comm_group(call& on, comm& c, MPI_Group& group) { group = publish(on.of(), c.members); }
+void Comm_group(call& on, comm& c, MPI_Group& group) { group = publish(on.of(), c.members, c.of_session); }
 void Comm_compare(call&, comm& a, comm& b, int& result) {
-    auto const like = groups::compare(a.members, b.members);
-    result = &a == &b ? MPI_IDENT : like == comparison::ident ? MPI_CONGRUENT : static_cast<int>(like);
+    auto const like = std::max(groups::compare(a.members, b.members), groups::compare(a.others, b.others));
+    result = &a == &b                       ? MPI_IDENT
+             : a.is_inter() != b.is_inter() ? MPI_UNEQUAL
+             : like == comparison::ident    ? MPI_CONGRUENT
+                                            : static_cast<int>(like);
 }
 void Comm_test_inter(call&, comm& c, int& flag) { flag = c.is_inter(); }
-void Comm_remote_size(call& on, comm&, int&) { no_other_side(on); }
-void Comm_remote_group(call& on, comm&, MPI_Group&) { no_other_side(on); }
+void Comm_remote_size(call& on, comm& c, int& size) {
+    require_two_sides(on, c, "comm");
+    size = c.others.size();
+}
+void Comm_remote_group(call& on, comm& c, MPI_Group& group) {
+    require_two_sides(on, c, "comm");
+    group = publish(on.of(), c.others, c.of_session);
+}
 /// No process of this version was spawned.
 void Comm_get_parent(call&, MPI_Comm& parent) { parent = MPI_COMM_NULL; }
 
@@ -249,15 +336,30 @@ void Comm_idup_with_info(call& on, comm& c, info_object* hints, MPI_Comm& made, 
 }
 void Comm_create(call& on, comm& c, group_object& g, MPI_Comm& made) {
     check_subset(on, c, g.members);
-    made = handle_or_null(on.of(), created(on.of(), c, g.members));
+    made = handle_or_null(on.of(), c.is_inter() ? created_on_both(on.of(), c, g.members) : created(on.of(), c, g.members));
 }
 void Comm_create_group(call& on, comm& c, group_object& g, int tag, MPI_Comm& made) {
     auto& b = on.of();
+    require_one_side(on, c, "comm");
     check_subset(on, c, g.members);
     made = MPI_COMM_NULL;
     auto const me = g.members.find(b.run().me());
     std::uint32_t calls = 0; // of the side wire, which is there for this one alone
-    if (me) made = publish(b, derived(b, c, g.members, agreed(b, {side_wire(b, c, tag), g.members, *me, calls})));
+    if (me)
+        made = publish(b, derived(b, c, g.members, agreed(b, {side_wire(b, "create_group", c, tag), g.members, *me, calls})));
+}
+void Comm_create_from_group(call& on, group_object& g, char const* tag, info_object* hints, errhandler& h, MPI_Comm& made) {
+    auto& b = on.of();
+    require_fitting(on, h, errhandler::action::comm_function, "communicators");
+    require_open(on, g);
+    made = MPI_COMM_NULL;
+    if (g.size() == 0) return;
+    auto const context = agreed_context(b.run(), g.members, tag);
+    auto c = ref<comm>::adopt(new comm{g.members, *g.members.find(b.run().me()), context, &b.run().lane_of(context)});
+    c->of_session = g.of_session;
+    c->handler = ref<errhandler>{h};
+    take_hints(b, *c, hints);
+    made = publish(b, std::move(c));
 }
 void Comm_split(call& on, comm& c, int color, int key, MPI_Comm& made) {
     made = handle_or_null(on.of(), split(on.of(), c, color, key));
@@ -265,6 +367,24 @@ void Comm_split(call& on, comm& c, int color, int key, MPI_Comm& made) {
 void Comm_split_type(call& on, comm& c, int type, int key, info_object* hints, MPI_Comm& made) {
     made = handle_or_null(on.of(), split(on.of(), c, color_by_type(c, type, hints), key));
 }
+
+void Intercomm_create(call& on, comm& local, int leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm& made) {
+    auto& b = on.of();
+    require_one_side(on, local, "local_comm");
+    made = publish(b, joined(on, local, leader, [&] {
+                       auto const& peers = on.object(peer, "peer_comm");
+                       on.rank(remote_leader, peers.peers(), "remote_leader", also::none);
+                       return coll::bridge<stack>{side_wire(b, "intercomm", peers, tag), peers.world(remote_leader)};
+                   }));
+}
+void Intercomm_merge(call& on, comm& c, int high, MPI_Comm& made) {
+    auto& b = on.of();
+    require_two_sides(on, c, "intercomm");
+    everybody const all{c};
+    auto const merged = coll::merge(all.together(), c.members, c.others, high != 0, b.run().new_context());
+    made = publish(b, derived(b, c, merged.members, merged.context));
+}
+
 void Comm_free(call& on, MPI_Comm& handle) { free_comm(on, handle, false); }
 void Comm_disconnect(call& on, MPI_Comm& handle) { free_comm(on, handle, true); }
 

@@ -66,7 +66,7 @@ public:
     }
     void add(ending const& e, MPI_Comm blamed, int index, int place) {
         e.tell_to(nth(statuses_, place));
-        codes_.emplace_back(place, e.code);
+        if (statuses_ != MPI_STATUSES_IGNORE) codes_.emplace_back(place, e.code);
         if (e.code == MPI_SUCCESS || failed_ >= 0) return;
         failed_ = index, blamed_ = blamed;
         sentence_ = "request " + std::to_string(index) + ": " + e.sentence;
@@ -74,8 +74,7 @@ public:
     /// Throws where one failed.
     void close() const {
         if (failed_ < 0) return;
-        for (auto const& [place, code] : codes_)
-            if (statuses_ != MPI_STATUSES_IGNORE) statuses_[place].MPI_ERROR = code;
+        for (auto const& [place, code] : codes_) statuses_[place].MPI_ERROR = code;
         on_.blame(blamed_);
         on_.fail(MPI_ERR_IN_STATUS, sentence_);
     }

@@ -20,11 +20,11 @@ DECLARED = '''/// entries - what a chapter of the C interface implements: called
 namespace mpt::c::impl {
 '''
 OBJECTS = {'COMM': 'comm', 'DATATYPE': 'datatype_object', 'GROUP': 'group_object', 'OP': 'operation_object',
-           'ERRHANDLER': 'errhandler', 'INFO': 'info_object'}
+           'ERRHANDLER': 'errhandler', 'INFO': 'info_object', 'SESSION': 'session'}
 HANDLES = {**OBJECTS, 'REQUEST': 'request', 'MESSAGE': 'message'}
 NULLS = {'COMM': 'MPI_COMM_NULL', 'DATATYPE': 'MPI_DATATYPE_NULL', 'GROUP': 'MPI_GROUP_NULL', 'OP': 'MPI_OP_NULL',
          'ERRHANDLER': 'MPI_ERRHANDLER_NULL', 'INFO': 'MPI_INFO_NULL', 'REQUEST': 'MPI_REQUEST_NULL',
-         'MESSAGE': 'MPI_MESSAGE_NULL'}
+         'MESSAGE': 'MPI_MESSAGE_NULL', 'SESSION': 'MPI_SESSION_NULL'}
 NUMBERS = ('int', 'MPI_Count', 'MPI_Aint')
 
 
@@ -101,6 +101,16 @@ class Entry:
         return next((p.name for p in self.params if p.kind.name == 'COMM' and p.direction == 'in' and not p.length
                      and 'leader' not in p.words), None)
 
+    def handled_by(self, before):
+        """The line that says whose error handler is called from here on: the new object's, else that of what the call is for."""
+        makes = any(p.kind.name in ('COMM', 'SESSION') and p.direction == 'out' for p in self.params)
+        given = [p.name for p in self.params if p.kind.name == 'ERRHANDLER' and p.direction == 'in' and makes]
+        if given:
+            return [f'on.judged_by({given[0]});']
+        objects = [p.name for p in self.params if p.kind.name in ('COMM', 'SESSION') and p.direction == 'in' and not p.length
+                   and 'leader' not in p.words]
+        return [f'on.blame({objects[0]});'] if before and objects else []
+
     def ranks_of(self, p):
         """The expression for how many ranks there are."""
         owner = self.by_name[self.owner(p)]
@@ -113,10 +123,9 @@ class Entry:
         text = p.length
         if text in self.by_name and not self.by_name[text].length:
             return text
-        for call, method in (('peers', 'peers'), ('size', 'size'), ('dims', 'dims')):
-            if text == f'{call}(comm)' and 'comm' in self.by_name:
-                return f'comm_.{method}()'
-        return None
+        asked = text.removesuffix('(comm)')
+        known = asked in ('peers', 'size', 'dims', 'sources', 'destinations')
+        return f'comm_.{asked}()' if known and asked != text and 'comm' in self.by_name else None
 
     def guard(self, p, lines):
         """Lines that count only where the argument does."""
@@ -127,6 +136,10 @@ class Entry:
             conditions.append('at_root')
         if 'later-ranks' in p.words:
             conditions.append('comm_.me != 0')
+        if 'to-neighbours' in p.words:
+            conditions.append('comm_.destinations() > 0')
+        if 'from-neighbours' in p.words:
+            conditions.append('comm_.sources() > 0')
         conditions += [f'{b.name} != MPI_IN_PLACE' for b in self.uncounted(p)]
         if not conditions:
             return lines
@@ -287,7 +300,7 @@ class Entry:
         before, given, after = [], ['on'], []
         for p in self.params:
             self.pass_on(p, large, before, given, after)
-        act = [*before, f'{self.name}({", ".join(given)});', *after]
+        act = [*self.handled_by(before), *before, f'{self.name}({", ".join(given)});', *after]
         if len(act) == 1:
             return [f'return run("{name}", {flags}, [&](call &on) {{ {act[0]} }});']
         return [f'return run("{name}", {flags}, [&](call &on) {{', *('    ' + line for line in act), '});']

@@ -5,23 +5,13 @@
 #include <cstring>
 
 #include "binding.hpp"
+#include "buffered.hpp"
 #include "entries.hpp"
 #include "text.hpp"
 
 namespace mpt::c {
 
 namespace {
-
-/// The environment that another facade of this process has made already, if it is of our stack.
-environment<stack>* adopted() {
-    auto const wanted = [](environment_row const&) { return true; };
-    auto const row = stack::world_type::shares_process ? std::nullopt : process_registry::instance().find(wanted);
-    if (!row) return nullptr;
-    if (row->stack != stack::describe() || row->layout != stack::layout())
-        throw mpi_error{error_class::other, "this process has an environment of another stack, " + std::string{row->stack} +
-                                                "; the C interface has " + stack::describe()};
-    return static_cast<environment<stack>*>(row->environment);
-}
 
 ref<comm> predefined(binding& b, communicator_state<stack> const& s, char const* name, MPI_Comm handle) {
     auto c = ref<comm>::adopt(new comm{s.who, s.me, s.wire.context(), &s.wire.on()});
@@ -38,19 +28,48 @@ std::span<char const* const> arguments(int const* argc, char** const* argv) noex
     return {*argv, static_cast<std::size_t>(*argc)};
 }
 
+std::shared_ptr<session_home<stack>> home_of(binding& b) {
+    std::lock_guard const g{b.changing};
+    if (!b.home)
+        b.home = b.membership ? std::make_shared<session_home<stack>>(*b.membership) : session_home<stack>::of_process();
+    return b.home;
+}
+
+void set_world(binding& b, ref<comm> world, ref<comm> self) {
+    for (auto* old : {b.world, b.self})
+        if (old) old->let_go();
+    b.world = world.release();
+    b.self = self.release();
+}
+
+/// The first use, or one of another environment than the last one's.
+void settle_in(binding& b, environment<stack>& env) {
+    b.env = &env;
+    b.main_thread = b.run().world().self();
+    set_world(b, predefined(b, env.world().native(), "MPI_COMM_WORLD", MPI_COMM_WORLD),
+              predefined(b, env.self().native(), "MPI_COMM_SELF", MPI_COMM_SELF));
+    begin_attributes(b);
+}
+
+/// To the one thread that calls MPI, or to all: with b.changing locked. A session, whose thread nobody knows, takes them back.
+void leave_requests(binding& b, bool to_one_thread) {
+    if (b.one_thread == to_one_thread) return;
+    b.one_thread = to_one_thread;
+    b.requests.leave_to_one_thread(to_one_thread);
+    b.transfers.leave_to_one_thread(to_one_thread);
+}
+
 void enter(call& on, int level, std::span<char const* const> arguments) {
     auto& b = on.of();
     if (b.at == stage::running) on.fail(MPI_ERR_OTHER, "MPI_Init was called already");
     if (b.at == stage::over) on.fail(MPI_ERR_OTHER, "called after MPI_Finalize; MPI cannot be entered twice");
-    b.env = adopted();
-    if (!b.env) {
-        b.own = b.membership ? std::make_unique<environment<stack>>(*b.membership) : std::make_unique<environment<stack>>();
-        b.env = b.own.get();
-    }
+    begin_use(b, use::world);
     b.thread_level = level;
+    {
+        std::lock_guard const g{b.changing};
+        leave_requests(b, level != MPI_THREAD_MULTIPLE && b.uses == 1);
+    }
     b.main_thread = b.run().world().self();
-    b.world = predefined(b, b.env->world().native(), "MPI_COMM_WORLD", MPI_COMM_WORLD).release();
-    b.self = predefined(b, b.env->self().native(), "MPI_COMM_SELF", MPI_COMM_SELF).release();
     b.comms.predefine(word_of(MPI_COMM_WORLD), b.world);
     b.comms.predefine(word_of(MPI_COMM_SELF), b.self);
     b.at = stage::running;
@@ -58,6 +77,31 @@ void enter(call& on, int level, std::span<char const* const> arguments) {
 }
 
 } // namespace
+
+void begin_use(binding& b, use what) {
+    auto const home = home_of(b);
+    auto& env = what == use::world ? home->enter_world() : home->enter();
+    std::lock_guard const g{b.changing};
+    ++b.uses;
+    if (what == use::session) leave_requests(b, false);
+    if (b.env != &env) settle_in(b, env);
+    b.up.store(true, std::memory_order_relaxed); // order: the program orders its own beginning before its calls
+}
+
+void end_use(binding& b, use what) {
+    auto const count = [&b](int less) {
+        std::lock_guard const g{b.changing};
+        return b.uses -= less;
+    };
+    if (count(1) == 0) {
+        flush_all(b);
+        free_orphans(b);
+    }
+    if (what == use::world) b.home->leave_world();
+    else b.home->leave();
+    std::lock_guard const g{b.changing};
+    if (b.uses == 0) b.up.store(false, std::memory_order_relaxed); // order: the program orders its calls before its end
+}
 
 namespace impl {
 
@@ -71,14 +115,13 @@ void Finalized(call& on, int& flag) { flag = on.of().at == stage::over; }
 
 void Finalize(call& on) {
     auto& b = on.of();
+    if (b.at == stage::before) on.fail(MPI_ERR_OTHER, "called before MPI_Init");
+    if (b.at == stage::over) on.fail(MPI_ERR_OTHER, "called after MPI_Finalize");
     end_chapters(b); // user code among it: MPI still works
     b.comms.predefine(word_of(MPI_COMM_WORLD), nullptr);
     b.comms.predefine(word_of(MPI_COMM_SELF), nullptr);
-    b.own.reset();
-    b.env = nullptr;
+    end_use(b, use::world);
     b.at = stage::over;
-    std::exchange(b.world, nullptr)->let_go();
-    std::exchange(b.self, nullptr)->let_go();
 }
 
 void Query_thread(call& on, int& provided) { provided = on.of().thread_level; }

@@ -21,8 +21,7 @@ MPI_Errhandler handle_of_handler(binding& b, ref<errhandler> const& h) {
 }
 
 void give(call& on, ref<errhandler>& to, errhandler& h, errhandler::action fitting, char const* sort) {
-    if (!h.is_predefined() && h.what != fitting)
-        on.fail(MPI_ERR_ERRHANDLER, std::string{"errhandler was made for another sort of object; needed is one for "} + sort);
+    require_fitting(on, h, fitting, sort);
     ref<errhandler> old{h};
     std::lock_guard const g{on.of().changing};
     std::swap(to, old);
@@ -38,6 +37,12 @@ void must_be_null(call& on, MPI_File f) {
 }
 
 } // namespace
+
+void require_fitting(call& on, errhandler const& h, errhandler::action fitting, char const* sort) {
+    if (h.is_predefined() || h.what == fitting) return;
+    on.judged_by(MPI_ERRHANDLER_NULL); // nor does it fit the error
+    on.fail(MPI_ERR_ERRHANDLER, std::string{"errhandler was made for another sort of object; needed is one for "} + sort);
+}
 
 namespace impl {
 
@@ -55,6 +60,15 @@ void Comm_get_errhandler(call& on, comm& c, MPI_Errhandler& h) { h = handle_of_h
 void Comm_call_errhandler(call& on, comm& c, int code) {
     auto const text = asked_for(on, code);
     handle_error(on.of(), *handler_of(on.of(), c), c.handle, MPI_FILE_NULL, code, text);
+}
+
+void Session_set_errhandler(call& on, session& s, errhandler& h) {
+    give(on, s.handler, h, errhandler::action::session_function, "sessions");
+}
+void Session_get_errhandler(call& on, session& s, MPI_Errhandler& h) { h = handle_of_handler(on.of(), handler_of(on.of(), s)); }
+void Session_call_errhandler(call& on, session& s, int code) {
+    auto const text = asked_for(on, code);
+    handle_error(on.of(), *handler_of(on.of(), s), MPI_COMM_NULL, MPI_FILE_NULL, code, text, s.handle);
 }
 
 void File_set_errhandler(call& on, MPI_File f, errhandler& h) {

@@ -6,14 +6,18 @@
 
 namespace mpt::c {
 
-MPI_Group publish(binding& b, group g) {
+MPI_Group publish(binding& b, group g, ref<session> of) {
     if (g.size() == 0) return MPI_GROUP_EMPTY;
-    return binding::publish<MPI_Group>(b.groups, ref<group_object>::adopt(new group_object{std::move(g)}));
+    auto object = ref<group_object>::adopt(new group_object{std::move(g)});
+    object->of_session = std::move(of);
+    return binding::publish<MPI_Group>(b.groups, std::move(object));
 }
 
 namespace {
 
 std::span<int const> list(int const* ranks, int n) noexcept { return {ranks, static_cast<std::size_t>(n)}; }
+/// What two groups make comes from where they do; MPI_GROUP_EMPTY comes from nowhere.
+ref<session> origin(group_object const& a, group_object const& b) { return a.of_session ? a.of_session : b.of_session; }
 groups::rank_ranges list(int (*ranges)[3], int n) noexcept { return {ranges, static_cast<std::size_t>(n)}; }
 
 } // namespace
@@ -33,25 +37,25 @@ void Group_translate_ranks(call&, group_object& from, int n, int const* ranks, g
 }
 
 void Group_union(call& on, group_object& a, group_object& b, MPI_Group& made) {
-    made = publish(on.of(), groups::union_of(a.members, b.members));
+    made = publish(on.of(), groups::union_of(a.members, b.members), origin(a, b));
 }
 void Group_intersection(call& on, group_object& a, group_object& b, MPI_Group& made) {
-    made = publish(on.of(), groups::intersection(a.members, b.members));
+    made = publish(on.of(), groups::intersection(a.members, b.members), origin(a, b));
 }
 void Group_difference(call& on, group_object& a, group_object& b, MPI_Group& made) {
-    made = publish(on.of(), groups::difference(a.members, b.members));
+    made = publish(on.of(), groups::difference(a.members, b.members), origin(a, b));
 }
 void Group_incl(call& on, group_object& g, int n, int const* ranks, MPI_Group& made) {
-    made = publish(on.of(), groups::incl(g.members, list(ranks, n)));
+    made = publish(on.of(), groups::incl(g.members, list(ranks, n)), g.of_session);
 }
 void Group_excl(call& on, group_object& g, int n, int const* ranks, MPI_Group& made) {
-    made = publish(on.of(), groups::excl(g.members, list(ranks, n)));
+    made = publish(on.of(), groups::excl(g.members, list(ranks, n)), g.of_session);
 }
 void Group_range_incl(call& on, group_object& g, int n, int (*ranges)[3], MPI_Group& made) {
-    made = publish(on.of(), groups::range_incl(g.members, list(ranges, n)));
+    made = publish(on.of(), groups::range_incl(g.members, list(ranges, n)), g.of_session);
 }
 void Group_range_excl(call& on, group_object& g, int n, int (*ranges)[3], MPI_Group& made) {
-    made = publish(on.of(), groups::range_excl(g.members, list(ranges, n)));
+    made = publish(on.of(), groups::range_excl(g.members, list(ranges, n)), g.of_session);
 }
 
 /// MPI_GROUP_EMPTY may be freed like any result of the functions above, and stays.

@@ -9,7 +9,7 @@
 ///   Cost     find(): two loads and two comparisons.
 ///   Order    an object is published in its slot by the store of its generation; whoever got the handle from another thread of
 ///            the program got it after that store.
-///   Threads  find() by anybody at any time; add() and remove() lock.
+///   Threads  find() by anybody at any time; add() and remove() lock, unless the table is left to one thread.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -41,6 +41,7 @@ template <class T> class handle_table {
     std::unique_ptr<std::unique_ptr<chunk>[]> chunks_ = std::make_unique<std::unique_ptr<chunk>[]>(most_chunks);
     atomic<std::uint32_t> used_{first_number}; // numbers given out so far, dead ones among them
     std::uint32_t free_ = 0;
+    bool alone_ = false; // one thread at a time
     std::mutex changing_;
 
     slot* at(std::uint32_t number) const noexcept {
@@ -71,11 +72,14 @@ public:
         return *object;
     }
 
+    /// From here on add() and remove() are called by one thread at a time, or by any.
+    void leave_to_one_thread(bool alone) noexcept { alone_ = alone; }
+
     /// Makes a predefined handle stand for an object (nullptr: for nothing any more).
     void predefine(std::uintptr_t word, T* object) noexcept { predefined_[word] = object; }
     /// A new handle's word; 0: the table is full.
     std::uintptr_t add(T* object) {
-        std::lock_guard const g{changing_};
+        auto const g = guard();
         auto number = free_;
         if (number) free_ = at(number)->next_free;
         else if ((number = grow()) == 0) return 0;
@@ -87,7 +91,7 @@ public:
     }
     /// The handle is dead from here on. Predefined ones stay.
     T* remove(std::uintptr_t word) noexcept {
-        std::lock_guard const g{changing_};
+        auto const g = guard();
         auto* const object = word < predefined_most ? nullptr : find(word);
         if (!object) return nullptr;
         auto const number = static_cast<std::uint32_t>(word);
@@ -113,7 +117,14 @@ public:
                 f(*s.object, std::uintptr_t{s.generation.load(std::memory_order_relaxed)} << 32 | n); // order: at rest
     }
 
+    /// The same while others add and remove: f touches neither the table nor waits.
+    template <class F> void each_now(F&& f) {
+        std::lock_guard const g{changing_};
+        each([&f](T& object, std::uintptr_t) { f(object); });
+    }
+
 private:
+    std::unique_lock<std::mutex> guard() { return alone_ ? std::unique_lock<std::mutex>{} : std::unique_lock{changing_}; }
     /// The next number; 0: there is none.
     std::uint32_t grow() {
         auto const number = used_.load(std::memory_order_relaxed); // order: only written under the mutex

@@ -66,26 +66,28 @@ struct typed {
     numbers counts, places;
     MPI_Datatype const* types; // they live
     handle_table<datatype_object> const& table;
+    int how_many;
     part operator()(std::int32_t r) const noexcept { return {buffer, places[r], counts[r], table.get(types[r]).type}; }
 };
 
-/// The parts of all ranks.
+/// The parts of all ranks, or neighbours.
 template <class Where> class parts {
     Where where_;
-    std::size_t ranks_;
+    std::size_t how_many_;
     mutable std::vector<moved_part> layouts_;
 
 public:
     static constexpr bool same_size = Where::same_size;
 
-    parts(comm const& c, Where where) : where_{where}, ranks_{static_cast<std::size_t>(c.peers())} {}
+    parts(std::size_t how_many, Where where) : where_{where}, how_many_{how_many} {}
+    parts(comm const& c, Where where) : parts{static_cast<std::size_t>(c.peers()), where} {}
 
     part where(std::int32_t r) const { return where_(r); }
     coll::place operator()(std::int32_t r) const {
         auto const p = where_(r);
         if (p.type->is_contiguous(p.count)) [[likely]]
             return moved_part{}.make(p);
-        if (layouts_.empty()) layouts_.resize(ranks_);
+        if (layouts_.empty()) layouts_.resize(how_many_);
         return layouts_[static_cast<std::size_t>(r)].make(p);
     }
 };

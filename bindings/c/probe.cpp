@@ -27,7 +27,7 @@ ref<transfer_request> receiver(call& on, void* buffer, MPI_Count count, datatype
     taken = m.taken;
     auto& c = m.on ? *m.on : *b.self;
     letter l{buffer, count, ref<datatype_object>{t}, ref<comm>{c}, taken ? MPI_ANY_SOURCE : MPI_PROC_NULL, MPI_ANY_TAG};
-    auto r = ref<transfer_request>::adopt(new transfer_request{transfer{std::move(l)}, c.handle});
+    auto r = ref<transfer_request>::adopt(new (on.of().transfers) transfer_request{transfer{std::move(l)}, c.handle});
     if (handle != MPI_MESSAGE_NO_PROC) b.messages.remove(word_of(handle))->let_go();
     handle = MPI_MESSAGE_NULL;
     return r;

@@ -21,20 +21,26 @@ void send(call& on, void const* buffer, MPI_Count count, datatype_object& t, int
     if (dest == MPI_PROC_NULL) return;
     if (auto const run = t.type.contiguous_run(count); run && mode != sending::buffered) [[likely]] {
         std::span const data{moved_data::at(buffer, *run), static_cast<std::size_t>(run->bytes)};
-        if (mode == sending::synchronous) wire_of(c).ssend(c.members.world(dest), tag, data);
-        else wire_of(c).send(c.members.world(dest), tag, data);
+        if (mode == sending::synchronous) wire_of(c).ssend(c.world(dest), tag, data);
+        else wire_of(c).send(c.world(dest), tag, data);
         return;
     }
     require(on, whole(transfer{letter_of(buffer, count, t, dest, tag, c), mode}), c.handle);
 }
 
-ending receive(void* buffer, MPI_Count count, datatype_object& t, int source, int tag, comm& c) {
-    if (source != MPI_PROC_NULL)
-        if (auto const run = t.type.contiguous_run(count)) [[likely]] {
-            std::span const room{const_cast<std::byte*>(moved_data::at(buffer, *run)), static_cast<std::size_t>(run->bytes)};
-            return ending_of(c, wire_of(c).recv(c.world(source), tag, room), room.size(), source);
-        }
-    return whole(transfer{letter_of(buffer, count, t, source, tag, c)});
+void tell_and_require(call& on, ending const& e, comm const& c, MPI_Status* status) {
+    e.tell_to(status);
+    require(on, e, c.handle);
+}
+
+/// A message that came as it was wanted costs no ending, which has room for a text.
+void receive(call& on, std::span<std::byte> room, int source, int tag, comm& c, MPI_Status* status) {
+    auto const o = wire_of(c).recv(c.world(source), tag, room);
+    if (o.how != mpt::status::ok) [[unlikely]]
+        return tell_and_require(on, ending_of(c, o, room.size(), source), c, status);
+    if (status == MPI_STATUS_IGNORE) return;
+    auto const from = source >= 0 ? source : c.others.find(o.source).value_or(any_source).value;
+    tell(status, from, o.label, static_cast<std::int64_t>(o.bytes));
 }
 
 std::unique_ptr<transfer> sender(void const* buffer, MPI_Count count, datatype_object& t, int dest, int tag, comm& c) {
@@ -42,11 +48,11 @@ std::unique_ptr<transfer> sender(void const* buffer, MPI_Count count, datatype_o
 }
 
 MPI_Request launch_transfer(call& on, transfer t, comm& c) {
-    return launch(on.of(), ref<request>::adopt(new transfer_request{std::move(t), c.handle}));
+    return launch(on.of(), ref<request>::adopt(new (on.of().transfers) transfer_request{std::move(t), c.handle}));
 }
 
 MPI_Request persist(call& on, transfer t, comm& c) {
-    auto r = ref<request>::adopt(new transfer_request{std::move(t), c.handle});
+    auto r = ref<request>::adopt(new (on.of().transfers) transfer_request{std::move(t), c.handle});
     r->persistent = true;
     return publish(on.of(), std::move(r));
 }
@@ -94,9 +100,11 @@ void Bsend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, i
     send(on, b, n, t, dest, tag, c, sending::buffered);
 }
 void Recv(call& on, void* b, MPI_Count n, datatype_object& t, int source, int tag, comm& c, MPI_Status* status) {
-    auto const e = receive(b, n, t, source, tag, c);
-    e.tell_to(status);
-    require(on, e, c.handle);
+    if (source != MPI_PROC_NULL)
+        if (auto const run = t.type.contiguous_run(n)) [[likely]]
+            return receive(on, {const_cast<std::byte*>(moved_data::at(b, *run)), static_cast<std::size_t>(run->bytes)}, source,
+                           tag, c, status);
+    tell_and_require(on, whole(transfer{letter_of(b, n, t, source, tag, c)}), c, status);
 }
 
 void Sendrecv(call& on, void const* sb, MPI_Count sn, datatype_object& st, int dest, int stag, void* rb, MPI_Count rn,
@@ -134,15 +142,15 @@ void Irecv(call& on, void* b, MPI_Count n, datatype_object& t, int source, int t
 void Isendrecv(call& on, void const* sb, MPI_Count sn, datatype_object& st, int dest, int stag, void* rb, MPI_Count rn,
                datatype_object& rt, int source, int rtag, comm& c, MPI_Request& r) {
     r = launch(on.of(),
-               ref<request>::adopt(new transfer_request{
+               ref<request>::adopt(new (on.of().transfers) transfer_request{
                    transfer{letter_of(rb, rn, rt, source, rtag, c)}, sender(sb, sn, st, dest, stag, c), {}, c.handle}));
 }
 void Isendrecv_replace(call& on, void* b, MPI_Count n, datatype_object& t, int dest, int stag, int source, int rtag, comm& c,
                        MPI_Request& r) {
     packed out{on, b, n, t};
     auto send = sender(out.bytes.data(), static_cast<MPI_Count>(out.bytes.size()), out.type, dest, stag, c);
-    r = launch(on.of(), ref<request>::adopt(new transfer_request{transfer{letter_of(b, n, t, source, rtag, c)}, std::move(send),
-                                                                 std::move(out.bytes), c.handle}));
+    r = launch(on.of(), ref<request>::adopt(new (on.of().transfers) transfer_request{
+                            transfer{letter_of(b, n, t, source, rtag, c)}, std::move(send), std::move(out.bytes), c.handle}));
 }
 
 void Send_init(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {

@@ -8,8 +8,10 @@ namespace mpt::c {
 
 namespace {
 
+bool is_up(binding& b) noexcept { return b.up.load(std::memory_order_relaxed); } // order: as in require_running
+
 std::string where(binding& b, comm const* c) {
-    if (b.at != stage::running) return "";
+    if (!is_up(b)) return "";
     std::string s = " (rank " + std::to_string(b.world->me) + " of " + std::to_string(b.world->size());
     if (c && c != b.world && c != b.self) {
         auto const name = name_of(b, c->name);
@@ -20,7 +22,7 @@ std::string where(binding& b, comm const* c) {
 }
 
 [[noreturn]] void end(binding& b, int code, std::string const& sentence) {
-    if (b.at == stage::running) b.env->abort(code, sentence);
+    if (is_up(b)) b.env->abort(code, sentence);
     std::fprintf(stderr, "mpt: %s\n", sentence.c_str());
     std::exit(code);
 }
@@ -39,27 +41,45 @@ ref<errhandler> handler_of(binding& b, comm const& c) {
     return c.handler;
 }
 
-void handle_error(binding& b, errhandler const& h, MPI_Comm comm, MPI_File file, int code, std::string const& text) {
+ref<errhandler> handler_of(binding& b, session const& s) {
+    std::lock_guard const g{b.changing};
+    return s.handler;
+}
+
+void handle_error(binding& b, errhandler const& h, MPI_Comm comm, MPI_File file, int code, std::string const& text,
+                  MPI_Session session) {
     switch (h.what) {
     case errhandler::action::fatal:
     case errhandler::action::abort: end(b, code, text);
     case errhandler::action::comm_function: return h.of_comm(&comm, &code);
     case errhandler::action::file_function: return h.of_file(&file, &code);
-    case errhandler::action::session_function: // these objects are not there yet
-    case errhandler::action::win_function:
+    case errhandler::action::session_function: return h.of_session(&session, &code);
+    case errhandler::action::win_function: // these objects are not there yet
     case errhandler::action::give_back: return;
     }
 }
 
+namespace {
+/// The handler of a call: that of the new object, of the communicator, of the session, of MPI_COMM_SELF, and where there is none
+/// of these, the one that every program starts with.
+ref<errhandler> handler_for(call const& c, comm const* on, session const* s) {
+    auto& b = c.of();
+    if (auto* const judge = b.errhandlers.find_handle(c.judge())) return ref<errhandler>{*judge};
+    if (on) return handler_of(b, *on);
+    return s ? handler_of(b, *s) : ref<errhandler>{b.errhandlers.get(MPI_ERRORS_ARE_FATAL)};
+}
+} // namespace
+
 int raise(call const& c, int code, std::string const& sentence) {
     auto& b = c.of();
     auto* on = b.comms.find_handle(c.on());
-    if (!on) on = b.self;
+    auto* const s = on ? nullptr : b.sessions.find_handle(c.session_on());
+    if (!on && !s && b.at == stage::running) on = b.self;
     auto const text =
         std::string{c.name()} + ": " + (sentence.starts_with("mpt: ") ? sentence.substr(5) : sentence) + where(b, on);
     remember(b, code, text);
-    auto const handler = on ? handler_of(b, *on) : ref<errhandler>{b.errhandlers.get(MPI_ERRORS_ARE_FATAL)};
-    handle_error(b, *handler, on ? on->handle : MPI_COMM_NULL, MPI_FILE_NULL, code, text);
+    auto const handler = handler_for(c, on, s);
+    handle_error(b, *handler, on ? on->handle : MPI_COMM_NULL, MPI_FILE_NULL, code, text, s ? s->handle : MPI_SESSION_NULL);
     return code;
 }
 

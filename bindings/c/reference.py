@@ -22,7 +22,8 @@ IGNORED = {('STATUS', False): 'MPI_STATUS_IGNORE', ('STATUS', True): 'MPI_STATUS
            ('STRINGS', True): 'MPI_ARGV_NULL', ('STRING_LISTS', True): 'MPI_ARGVS_NULL'}
 NULL = 'is a null pointer'
 COUNTS = {'root': 'Counts at the root only.', 'leader': 'Counts at the local leader only.',
-          'later-ranks': 'Does not count at rank 0.'}
+          'later-ranks': 'Does not count at rank 0.', 'to-neighbours': 'Counts where this process has neighbours to send to.',
+          'from-neighbours': 'Counts where this process has neighbours to receive from.'}
 
 
 # --- roff ---------------------------------------------------------------------------------------------------------------------------

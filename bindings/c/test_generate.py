@@ -81,6 +81,8 @@ MPI_Size large anytime: How much.
     datatype: DATATYPE, info: INFO null, size: BYTES out
 MPI_Free: Frees.
     request: REQUEST inout, statuses: STATUS[n] out null, n: LENGTH, kind: TOPOLOGY
+MPI_Near large: Swaps.
+    buf: BUFFER[count datatype] out from-neighbours, count: COUNT, datatype: DATATYPE, counts: COUNT[destinations(comm)], comm: COMM
 MPI_Wtime returns=SECONDS: Tells the time.
 MPI_Wait later: Waits.
     comm: COMM
@@ -100,7 +102,8 @@ ENTRY_LINES = [
     'on.each_at_least(recvcounts, comm_.peers(), 0, "recvcounts", MPI_ERR_COUNT);', 'numbers{recvcounts}',
     'auto *const info_ = on.object_or_null(info, MPI_INFO_NULL, "info");', 'run("MPI_Size", false, true, ',
     'on.not_null(size, "size"); MPI_Count wide_size = 0; Size(on, datatype, info, wide_size); *size = narrow(wide_size);',
-    'on.object(request, "request");', 'on.one_of(kind, kind_allowed,', 'return impl::Wtime();',
+    'if (comm_.sources() > 0) { on.committed(datatype_, "datatype"); on.data(buf, count, datatype_, "buf"); }',
+    'on.each_at_least(counts, comm_.destinations(), 0, "counts", MPI_ERR_COUNT);', 'on.object(request, "request");', 'on.one_of(kind, kind_allowed,', 'return impl::Wtime();',
     'return run("MPI_Wait", false, false, [&](call &on) { on.object(comm, "comm"); on.not_supported(); });',
 ]
 DECLARED_LINES = [

@@ -30,6 +30,10 @@ LINES = [
     ('MPI_Free', ['Array; each element: what became of an operation. Length: \\fIn\\fR. \\fBMPI_STATUSES_IGNORE\\fR where it is not '
                   'wanted.', 
                   '\\fIrequest\\fR is a null pointer; \\fIn\\fR is negative; \\fIkind\\fR is none of these constants.']),
+    ('MPI_Near', ['Data. Length: \\fIcount\\fR elements of \\fIdatatype\\fR. Allowed: a null pointer only for no data, or where the '
+                  'displacements of \\fIdatatype\\fR are addresses (\\fBMPI_BOTTOM\\fR). Counts where this process has neighbours to '
+                  'receive from.', 'Array; each element: how many elements. Length: one for each neighbour of \\fIcomm\\fR that this '
+                  'process sends to. Allowed, each: not negative.']),
     ('MPI_Wtime', ['double \\fBMPI_Wtime\\fR(void);', '.SH RETURN VALUE', 'A time.']),
     ('MPI_Wait', ['Always: not yet supported by mpt.', '\\fIcomm\\fR is no handle of a living object.'])]
 CLASSES = {'not_null': 'MPI_ERR_ARG', 'committed': 'MPI_ERR_TYPE', 'data': 'MPI_ERR_BUFFER', 'bytes': 'MPI_ERR_BUFFER'}
@@ -50,7 +54,7 @@ def missing(function, page):
         return
     classes = dict(re.findall(r'^\.TP\n\\fB(\w+)\\fR\n(.*)$', part(page, 'ERRORS'), re.MULTILINE))
     lines = '\n'.join(entry.checked() + entry.body(function.name, False))
-    for check, argument in re.findall(r'\bon\.(\w+)\([^"]*"(\w+)"', re.sub(r'"MPI_\w+[^"]*", ', '', lines)):
+    for check, argument in re.findall(r'\bon\.(\w+)\([^";]*"(\w+)"', re.sub(r'"MPI_\w+[^"]*", ', '', lines)):
         code = CLASSES.get(check, entry.by_name[argument].kind.error)
         if f'\\fI{argument}\\fR' not in classes.get(code, ''):
             yield f'{function.name}: {check} of {argument} gives {code}, which the page does not say'

@@ -1,7 +1,5 @@
-// Chapter 8: Cartesian grids.
-#include <mpt/mpi/group_algebra.hpp>
-
-#include "communicators.hpp"
+// Chapter 8: Cartesian grids. Graphs: graphs.cpp.
+#include "topologies.hpp"
 #include "entries.hpp"
 
 namespace mpt::c {
@@ -11,15 +9,11 @@ namespace {
 std::span<int const> list(int const* p, int n) noexcept { return {p, static_cast<std::size_t>(n)}; }
 
 cartesian const& grid_of(call& on, comm const& c) {
-    if (!c.grid) on.fail(MPI_ERR_TOPOLOGY, "comm has no Cartesian grid");
-    return *c.grid;
+    auto const* const grid = c.shape.as<cartesian>();
+    if (!grid) on.fail(MPI_ERR_TOPOLOGY, "comm has no Cartesian grid");
+    return *grid;
 }
 void check_room(call& on, int maxdims, comm const& c) { on.at_least(maxdims, c.dims(), "maxdims", MPI_ERR_ARG); }
-/// The first n of them.
-group first(group const& g, int n) {
-    std::int32_t const ranks[][3] = {{0, n - 1, 1}};
-    return n == g.size() ? g : groups::range_incl(g, ranks);
-}
 
 } // namespace
 
@@ -27,24 +21,26 @@ namespace impl {
 
 /// Ranks stay in their order, whatever `reorder` says.
 void Cart_create(call& on, comm& c, int ndims, int const* dims, int const* periods, int, MPI_Comm& made) {
-    auto& b = on.of();
+    require_one_side(on, c, "comm");
     cartesian grid{list(dims, ndims), list(periods, ndims), c.size()};
-    auto const inside = created(b, c, first(c.members, grid.size()));
-    made = MPI_COMM_NULL;
-    if (!inside) return;
-    inside->grid = std::move(grid);
-    made = publish(b, inside);
+    auto const size = grid.size();
+    made = with_topology(on.of(), c, size, [&](mpt::rank me) { return topology{std::move(grid), me}; });
 }
 void Cart_sub(call& on, comm& c, int const* remain, MPI_Comm& made) {
     auto const& grid = grid_of(on, c);
     auto const kept = list(remain, c.dims());
     auto const part = grid.part_of(c.me, kept);
     auto const slice = split(on.of(), c, part.which, part.me);
-    slice->grid = grid.slice(kept);
+    slice->shape = {grid.slice(kept), slice->me};
     made = publish(on.of(), slice);
 }
 
-void Topo_test(call&, comm& c, int& status) { status = c.grid ? int{MPI_CART} : int{MPI_UNDEFINED}; }
+void Topo_test(call&, comm& c, int& status) {
+    status = c.shape.as<cartesian>()    ? int{MPI_CART}
+             : c.shape.as<graph>()      ? int{MPI_GRAPH}
+             : c.shape.as<dist_graph>() ? int{MPI_DIST_GRAPH}
+                                        : int{MPI_UNDEFINED};
+}
 void Cartdim_get(call& on, comm& c, int& ndims) { ndims = static_cast<int>(grid_of(on, c).dims().size()); }
 void Cart_get(call& on, comm& c, int maxdims, int* dims, int* periods, int* coords) {
     auto const& grid = grid_of(on, c);
@@ -63,7 +59,8 @@ void Cart_shift(call& on, comm& c, int direction, int disp, int& source, int& de
     auto const ends = grid_of(on, c).shift(c.me, direction, disp);
     source = ends.source, destination = ends.destination;
 }
-void Cart_map(call&, comm& c, int ndims, int const* dims, int const* periods, int& rank) {
+void Cart_map(call& on, comm& c, int ndims, int const* dims, int const* periods, int& rank) {
+    require_one_side(on, c, "comm");
     auto const place = cartesian{list(dims, ndims), list(periods, ndims), c.size()}.place_of(c.me);
     rank = place ? place->value : MPI_UNDEFINED;
 }

@@ -33,7 +33,7 @@ std::string sentence_of(outcome const& o, int source, std::size_t room) {
 
 ending ending_of(comm const& c, outcome const& o, std::size_t room, int asked) {
     ending e;
-    auto const found = asked >= 0 ? std::optional<mpt::rank>{asked} : c.members.find(o.source);
+    auto const found = asked >= 0 ? std::optional<mpt::rank>{asked} : c.others.find(o.source);
     e.source = found ? found->value : MPI_ANY_SOURCE;
     e.tag = o.label;
     e.bytes = static_cast<std::int64_t>(o.how == status::truncated ? std::min<std::uint64_t>(o.bytes, room) : o.bytes);
@@ -64,6 +64,8 @@ void transfer::start() {
     auto const from = data_.out(what_.buffer, what_.count, what_.type->type);
     room_ = from.size();
     if (mode_ == sending::buffered) return send_buffered(*what_.on, peer, what_.tag, from);
+    if (auto const bytes = from.contiguous(); bytes && mode_ != sending::synchronous && w.try_send(peer, what_.tag, *bytes))
+        return; // it has left
     under_way_ =
         w.start_send(peer, what_.tag, from, mode_ == sending::synchronous ? send_mode::synchronous : send_mode::standard);
 }

@@ -84,6 +84,10 @@ class transfer_request final : public request {
     std::vector<std::byte> copy_;     // what the send sends, where the receive overwrites it
 
 public:
+    static void* operator new(std::size_t size, block_store& from) { return from.take(size); }
+    static void operator delete(void* p, block_store&) noexcept { block_store::give_back(p); }
+    static void operator delete(void* p) noexcept { block_store::give_back(p); }
+
     explicit transfer_request(transfer t, MPI_Comm blame) : one_{std::move(t)} { blamed = blame; }
     transfer_request(transfer receive, std::unique_ptr<transfer> send, std::vector<std::byte> copy, MPI_Comm blame)
         : one_{std::move(receive)}, other_{std::move(send)}, copy_{std::move(copy)} {

@@ -4,5 +4,7 @@
 #include <mpt/mpi/communicator.hpp>
 #include <mpt/mpi/environment.hpp>
 #include <mpt/mpi/local_job.hpp>
+#include <mpt/mpi/neighborhood.hpp>
 #include <mpt/mpi/request.hpp>
+#include <mpt/mpi/session.hpp>
 #include <mpt/stack/standard.hpp>

@@ -28,6 +28,10 @@ void bad_share(char const* call, std::size_t have, std::size_t each, std::int32_
 void bad_pieces(char const* call, std::size_t have, std::int32_t size) {
     throw error{errc::argument, fmt::format("mpt: {}: {} pieces for {} ranks", call, have, size)};
 }
+void bad_neighbours(char const* call, std::size_t have, std::size_t each, std::size_t neighbours) {
+    throw error{errc::argument, fmt::format("mpt: {}: {} elements, but {} for each of {} neighbours are {}", call, have, each,
+                                            neighbours, each * neighbours)};
+}
 void failed(char const* call, status how) {
     auto const code = how == status::no_memory ? errc::no_memory : how == status::peer_gone ? errc::peer_gone : errc::system;
     throw error{code, fmt::format("mpt: {}: {}", call, to_string(how))};

@@ -207,14 +207,24 @@ void job::meet() {
     record(me_).waiting.clear();
     if (record(me_).state.load(std::memory_order_relaxed) != rank_state::attached)
         return; // order: only this rank writes it now
-    for (rank r = 0; r < size_; r = r + 1) {
-        auto const least = rank{0};
-        if (auto const bad = compare_layout(record(least), record(r), least, r); !bad.empty())
-            throw_once(header(), shares_process_, errc::launch, bad);
-        if (auto const bad = compare_configuration(record(least), record(r), least, r); !bad.empty())
-            throw_once(header(), shares_process_, errc::configuration, bad);
-    }
+    for (rank r = 0; r < size_; r = r + 1) compare(0, r);
+    open();
+}
+
+void job::compare(rank x, rank y) {
+    if (auto const bad = compare_layout(record(x), record(y), x, y); !bad.empty())
+        throw_once(header(), shares_process_, errc::launch, bad);
+    if (auto const bad = compare_configuration(record(x), record(y), x, y); !bad.empty())
+        throw_once(header(), shares_process_, errc::configuration, bad);
+}
+void job::compare_with(rank r) { compare(std::min(me_, r), std::max(me_, r)); }
+
+void job::open() noexcept {
     record(me_).state.store(rank_state::running, std::memory_order_release); // sync(boot.record): release
+}
+bool job::is_open(rank r) const noexcept {
+    auto const now = state_of(r);
+    return now == rank_state::running || now == rank_state::finalized;
 }
 
 void job::leave() noexcept {
@@ -224,11 +234,16 @@ void job::leave() noexcept {
     record(me_).state.store(rank_state::finalized, std::memory_order_release); // sync(boot.record): release
 }
 
-bool job::failed(rank r) const noexcept {
+void job::come_back() noexcept {
+    if (std::exchange(impl_->left, false)) open();
+}
+
+rank_state job::state_of(rank r) const noexcept {
     auto const& of =
         *reinterpret_cast<control_record const*>(impl_->records + static_cast<std::size_t>(r.value) * sizeof(control_record));
-    return of.state.load(std::memory_order_acquire) == rank_state::failed; // sync(boot.record): acquire
+    return of.state.load(std::memory_order_acquire); // sync(boot.record): acquire
 }
+bool job::failed(rank r) const noexcept { return state_of(r) == rank_state::failed; }
 
 bool job::begin_copy() noexcept {
     // Whoever saw the end of the job and then no copy here, came before us in this word's order, and we see that end.

@@ -41,6 +41,7 @@ char const* collective_name(mpt::tag label) {
     case reduce: return "MPI_Reduce";
     case reduce_scatter: return "MPI_Reduce_scatter";
     case scan: return "MPI_Scan";
+    case neighbor: return "a collective of neighbours";
     }
     return "a collective";
 }

@@ -45,6 +45,89 @@ void finalize_at_exit() {
     std::printf("%s at exit\n", told().c_str());
 }
 
+MPI_Session opened() {
+    MPI_Session s = MPI_SESSION_NULL;
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &s);
+    return s;
+}
+MPI_Comm all_of(MPI_Session s) {
+    MPI_Group g = MPI_GROUP_NULL;
+    MPI_Comm c = MPI_COMM_NULL;
+    MPI_Group_from_session_pset(s, "mpi://WORLD", &g);
+    MPI_Comm_create_from_group(g, "process", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &c);
+    MPI_Group_free(&g);
+    return c;
+}
+/// The sum of all ranks, by a session that comes and goes.
+int sum_by_session() {
+    auto s = opened();
+    auto c = all_of(s);
+    int rank = -1, sum = -1;
+    MPI_Comm_rank(c, &rank);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, c);
+    MPI_Comm_free(&c);
+    MPI_Session_finalize(&s);
+    return sum;
+}
+
+/// Programs that do not begin with MPI_Init.
+std::map<std::string, void (*)(int)> const by_sessions{
+    {"sessions",
+     [](int rounds) {
+         for (int i = 0; i < rounds; ++i) std::printf("%s sum %d\n", told().c_str(), sum_by_session());
+     }},
+    {"sessions-and-world",
+     [](int) {
+         auto all = std::to_string(sum_by_session());
+         MPI_Init(nullptr, nullptr);
+         all += ' ' + std::to_string(sum_by_session());
+         MPI_Finalize();
+         for (int i = 0; i < 2; ++i) all += ' ' + std::to_string(sum_by_session());
+         std::printf("%s %s\n", told().c_str(), all.c_str());
+     }},
+    {"session-of-one",
+     [](int) {
+         auto s = opened();
+         int n = -1;
+         MPI_Session_get_num_psets(s, MPI_INFO_NULL, &n);
+         MPI_Session_finalize(&s);
+         std::printf("%d sets\n", n);
+     }},
+    {"session-left-open",
+     [](int code) {
+         all_of(opened());
+         std::exit(code);
+     }},
+    {"session-abort",
+     [](int code) {
+         auto const c = all_of(opened());
+         int rank = -1;
+         MPI_Comm_rank(c, &rank);
+         if (rank == 0) MPI_Abort(c, code);
+         MPI_Recv(nullptr, 0, MPI_INT, 0, 1, c, MPI_STATUS_IGNORE);
+     }},
+    {"session-without-world",
+     [](int) {
+         opened();
+         rank_of();
+     }},
+    {"session-over",
+     [](int) {
+         sum_by_session();
+         rank_of();
+     }},
+    {"session-finalize-world",
+     [](int) {
+         opened();
+         MPI_Finalize();
+     }},
+    {"session-fatal",
+     [](int) {
+         MPI_Group g = MPI_GROUP_NULL;
+         MPI_Group_from_session_pset(opened(), "mpi://NOBODY", &g);
+     }},
+};
+
 std::map<std::string, void (*)(int)> const ways{
     {"abort", [](int code) { at_rank_0([&] { MPI_Abort(MPI_COMM_WORLD, code); }); }},
     {"abort-self", [](int code) { at_rank_0([&] { MPI_Abort(MPI_COMM_SELF, code); }); }},
@@ -79,6 +162,7 @@ int main(int argc, char** argv) {
     std::string const way = argc > 1 ? argv[1] : "work";
     if (way == "work") return work(argc, argv), 0;
     if (way == "before") return rank_of();
+    if (auto const at = by_sessions.find(way); at != by_sessions.end()) return at->second(argc > 2 ? std::atoi(argv[2]) : 0), 0;
     if (way == "finalize-at-exit") std::atexit(finalize_at_exit);
     MPI_Init(&argc, &argv);
     if (way == "finalize-at-exit") return 0;

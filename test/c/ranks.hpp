@@ -16,9 +16,9 @@
 
 namespace mpt::c::test {
 
-/// Runs fn(rank, size) on n ranks. Errors of MPI_COMM_WORLD and MPI_COMM_SELF are returned, not fatal. When a rank throws, the
-/// others give up, and the exception comes out here.
-template <class F> void ranks(int n, F&& fn) {
+/// Runs fn(rank, size) on n ranks that have not entered MPI. When a rank throws, the others give up, and the exception comes out
+/// here.
+template <class F> void processes(int n, F&& fn) {
     auto const members = boot::local_members(n);
     std::mutex lock;
     std::exception_ptr failure;
@@ -27,11 +27,7 @@ template <class F> void ranks(int n, F&& fn) {
             binding mine;
             mine.membership = m;
             take_up(mine);
-            int provided = 0;
-            MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
-            mine.world->handler = mine.self->handler = ref<errhandler>{mine.errhandlers.get(MPI_ERRORS_RETURN)};
             fn(m.me.value, n);
-            MPI_Finalize();
         } catch (...) {
             std::scoped_lock const hold{lock};
             if (!failure) failure = std::current_exception();
@@ -42,6 +38,18 @@ template <class F> void ranks(int n, F&& fn) {
     for (auto const& m : members) all.emplace_back(run, std::cref(m));
     for (auto& t : all) t.join();
     if (failure) std::rethrow_exception(failure);
+}
+
+/// The same between MPI_Init and MPI_Finalize. Errors of MPI_COMM_WORLD and MPI_COMM_SELF are returned, not fatal.
+template <class F> void ranks(int n, F&& fn) {
+    processes(n, [&fn](int me, int size) {
+        int provided = 0;
+        MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);
+        auto& mine = here();
+        mine.world->handler = mine.self->handler = ref<errhandler>{mine.errhandlers.get(MPI_ERRORS_RETURN)};
+        fn(me, size);
+        MPI_Finalize();
+    });
 }
 
 /// Further threads of a rank: what std::thread is to a C program.

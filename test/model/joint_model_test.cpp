@@ -54,7 +54,7 @@ struct joint_program {
             plain_write(&t.source, sizeof t.source);
             t.source.size = size;
             t.given.reset();
-            t.claims.reset();
+            t.claims.reset(ticket);
             auto const to = k % p.receivers;
             s.offered[to].store(ticket, std::memory_order_release);
             auto state = joint_state::waiting;
@@ -107,6 +107,52 @@ struct joint_program {
         for (unsigned r = 0; r < receivers; ++r) x.thread([s, r, p = *this] { receive(*s, p, r); });
     }
 };
+
+/// Each message goes one way, pushed or pulled, through a place that is used again at once. The receiver of a pushed message may
+/// look at its claims when they are the next message's.
+struct either_way_program {
+    unsigned messages;
+
+    struct state {
+        place at;
+        model_atomics::atomic<std::uint32_t> offered{0}, pushed{0}, pulled{0};
+    };
+    void operator()(execution& x) const {
+        auto s = std::make_shared<state>();
+        x.thread([s, n = messages] {
+            for (std::uint32_t k = 1; k <= n; ++k) {
+                plain_write(&s->at.source, sizeof s->at.source);
+                s->at.claims.reset(k);
+                s->offered.store(k, std::memory_order_release);
+                if (s->at.claims.push(k)) s->pushed.store(k, std::memory_order_release);
+                else
+                    while (s->pulled.load(std::memory_order_acquire) != k) model_atomics::pause();
+            }
+        });
+        x.thread([s, n = messages] {
+            std::uint32_t seen = 0;
+            while (seen != n) {
+                auto const k = s->offered.load(std::memory_order_acquire);
+                if (k == seen) {
+                    model_atomics::pause();
+                    continue;
+                }
+                seen = k;
+                if (s->at.claims.pull(k)) {
+                    plain_read(&s->at.source, sizeof s->at.source);
+                    plain_write(&s->at.target, sizeof s->at.target);
+                    s->pulled.store(k, std::memory_order_release);
+                } else
+                    while (s->pushed.load(std::memory_order_acquire) < k) model_atomics::pause();
+            }
+        });
+    }
+};
+
+TEST(joint_model, a_message_that_may_be_pushed_or_pulled_goes_one_way) {
+    auto const result = check({.schedules = 6000}, either_way_program{4});
+    EXPECT_TRUE(result.ok) << result.report;
+}
 
 TEST(joint_model, every_piece_arrives_once_and_both_sides_see_done) {
     for (auto const& program : {joint_program{1}, joint_program{3}, joint_program{3, trouble::none, 2}}) {

@@ -18,7 +18,7 @@ from check_installed import install_and_move, output, run
 
 VERSION = '4.1.1'
 # Not among them: exceptions and subclass, which open a session and a file when they are imported; whatever starts processes.
-MODULES = r'test_(' + '|'.join('''address attributes buffer cco_buf cco_nb_buf cco_nb_vec cco_obj cco_pr_buf cco_pr_vec cco_vec comm comm_topo ctypes datatype doc environ
+MODULES = r'test_(' + '|'.join('''address attributes buffer cco_buf cco_nb_buf cco_nb_vec cco_ngh_buf cco_ngh_obj cco_obj cco_pr_buf cco_pr_vec cco_vec comm comm_topo ctypes datatype doc environ
     errhandler errorcode grequest group handle info mpiabi mpiapi mpimem msgspec msgzero objmodel op p2p_buf p2p_buf_matched p2p_buf_part p2p_obj
     p2p_obj_matched pack pickle request status threads toplevel util_dtlib util_pkl5'''.split()) + r')\.py'
 

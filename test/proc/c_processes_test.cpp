@@ -46,6 +46,30 @@ TEST(c_processes, may_leave_mpi_from_a_function_that_runs_at_exit) {
     }
 }
 
+std::string times(int n, std::string const& line) {
+    std::string all;
+    for (int i = 0; i < n; ++i) all += line + '\n';
+    return all;
+}
+void expect_lines(std::string const& command, std::string const& wanted) {
+    auto const e = run(command, 30s);
+    EXPECT_EQ(e.code, 0) << command << '\n' << e.err;
+    EXPECT_EQ(e.out, wanted) << command;
+    EXPECT_EQ(e.err, "") << command;
+}
+
+TEST(c_processes, need_no_more_than_sessions) {
+    for (int n : {1, 3}) {
+        auto const sum = std::to_string(n * (n - 1) / 2);
+        auto const job = mptrun + " -n " + std::to_string(n) + ' ' + program;
+        expect_lines(job + " sessions 3", times(3 * n, "00 sum " + sum));
+        expect_lines(job + " sessions-and-world", times(n, "11 " + sum + ' ' + sum + ' ' + sum + ' ' + sum));
+        expect_lines(job + " session-of-one", times(n, "2 sets"));
+    }
+    expect_lines(program + " sessions 3", times(3, "00 sum 0"));
+    expect_lines(program + " session-left-open", "");
+}
+
 /// Nobody waits for a program that is alone: how it ends is its own business.
 TEST(c_processes, that_are_alone_need_not_finalize) {
     for (auto const* how : {"exit", "return"})
@@ -74,7 +98,7 @@ TEST_P(c_process_that_fails, ends_the_job_with_its_code_and_a_sentence) {
     EXPECT_TRUE(e.says(p.said)) << e.err;
     EXPECT_EQ(e.out, ""); // nobody went on
 }
-constexpr int err_other = 16, err_rank = 6; // as in the standard's binary interface
+constexpr int err_other = 16, err_rank = 6, err_comm = 5, err_arg = 13; // as in the standard's binary interface
 INSTANTIATE_TEST_SUITE_P(
     a, c_process_that_fails,
     testing::Values(fault{"abort 7", 3, 7, "MPI_Abort was called with error code 7"},
@@ -84,6 +108,14 @@ INSTANTIATE_TEST_SUITE_P(
                     fault{"abort-self 9", 3, 9, "rank 0 of 3"}, // a part of a job cannot end alone
                     fault{"abort-in-thread 11", 3, 11, "MPI_Abort was called with error code 11"},
                     fault{"exit 0", 3, 1, "ended without finalizing (exit code 0); ending the other 2 ranks."},
+                    fault{"session-left-open 0", 3, 1, "ended without finalizing (exit code 0); ending the other 2 ranks."},
+                    fault{"session-left-open 5", 1, 5, "ended with exit code 5"},
+                    fault{"session-abort 7", 3, 7, "MPI_Abort was called with error code 7"},
+                    fault{"session-without-world", 1, err_comm,
+                          "MPI_Comm_rank: comm is MPI_COMM_WORLD, which is there from MPI_Init"},
+                    fault{"session-over", 1, err_other, "MPI_Comm_rank: called after the last session was finalized"},
+                    fault{"session-finalize-world", 1, err_other, "MPI_Finalize: called before MPI_Init"},
+                    fault{"session-fatal", 1, err_arg, "there is no process set \"mpi://NOBODY\""},
                     fault{"exit 3", 3, 3, "ended with exit code 3; ending the other 2 ranks."},
                     fault{"return 0", 3, 1, "ended without finalizing (exit code 0); ending the other 2 ranks."},
                     fault{"return 4", 3, 4, "ended with exit code 4; ending the other 2 ranks."},

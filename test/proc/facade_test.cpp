@@ -19,6 +19,7 @@ std::string const mptrun = path_of("MPT_TEST_MPTRUN", "mptrun") + " -n ";
 std::string const rank = path_of("MPT_TEST_RANK_FACADE", "rank_facade");
 std::string const refuse_cma =
     path_of("MPT_TEST_REFUSE_SYSCALL", "refuse_syscall") + " EPERM process_vm_readv process_vm_writev -- ";
+std::string const read_all = "env MPT_PIPELINE_MAX=0 "; // no push where memory can be read: one copy, always
 std::string const refuse_memfd = path_of("MPT_TEST_REFUSE_SYSCALL", "refuse_syscall") + " EPERM memfd_create -- ";
 std::string const small_shm = "unshare -m sh -c 'mount -t tmpfs -o size=4m tmpfs /dev/shm && exec \"$@\"' -- ";
 
@@ -78,6 +79,8 @@ TEST_P(facade, works) {
     works(job(2, "mixed 12 " + any_seed()));
 }
 
+TEST_P(facade, works_where_large_messages_are_copied_once) { all_work(read_all); }
+
 TEST_P(facade, gives_memory_until_it_is_taken) {
     auto const e = works(job(4, "greedy 8"));
     EXPECT_TRUE(has(e.out, "rank 3: mpt: 64.0 GB were asked for, but only ")) << e.out;
@@ -94,7 +97,7 @@ TEST(facade_streams, go_over_tcp_too) {
 
 TEST_P(facade, works_where_cma_is_refused_to_all) {
     if (!permitted(refuse_cma + "true")) GTEST_SKIP() << "no seccomp filter can be set here";
-    all_work(refuse_cma);
+    all_work(read_all + refuse_cma);
 }
 
 TEST_P(facade, works_where_cma_is_refused_to_one_rank) {
@@ -102,14 +105,14 @@ TEST_P(facade, works_where_cma_is_refused_to_one_rank) {
     for (auto const* const r : {"0", "1"}) { // MPT_BOOT begins with a version and the rank
         auto const wrapper =
             std::string{"sh -c 'case $MPT_BOOT in *:"} + r + ":3:*) exec " + refuse_cma + "\"$@\";; esac; exec \"$@\"' -- ";
-        works(job(3, "mixed 12 " + any_seed(), wrapper));
+        works(read_all + job(3, "mixed 12 " + any_seed(), wrapper));
     }
 }
 
 TEST_P(facade, goes_on_where_cma_is_refused_in_the_middle_of_a_run) {
     MPT_TEST_NEEDS_CMA();
     if (!permitted(refuse_cma + "true")) GTEST_SKIP() << "no seccomp filter can be set here";
-    for (auto const* const who : {"all", "0", "1"}) works(job(3, "refuse-half 10 " + any_seed() + ' ' + who));
+    for (auto const* const who : {"all", "0", "1"}) works(read_all + job(3, "refuse-half 10 " + any_seed() + ' ' + who));
 }
 
 // --- memory that is short --------------------------------------------------------------------------------------------------

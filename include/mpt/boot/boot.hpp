@@ -118,6 +118,12 @@ public:
     /// arrive() counts this rank in, and all_here() says whether everybody has come to that meeting.
     std::uint32_t arrive();
     bool all_here(std::uint32_t meeting) const noexcept;
+    /// In place of meet(), for a rank that begins alone: it can be reached from here on. Whom it wants to reach it waits for, and
+    /// then compares with itself, as meet() does with all.
+    void open() noexcept;
+    /// Has that rank met the others, or opened? Then it can be reached, until it has left for good.
+    bool is_open(rank r) const noexcept;
+    void compare_with(rank r);
 
     /// The node's fence mode; final after the first meet().
     fence_mode fences() const noexcept;
@@ -127,6 +133,8 @@ public:
     /// This rank has finalized: its end is no longer a failure of the job. The destructor does it too, unless an exception
     /// is on its way. (Started by hand, the only rank: then too, and the process may join again.)
     void leave() noexcept;
+    /// After leave(): it has begun something again, and has to leave once more.
+    void come_back() noexcept;
 
     /// An exception has taken that rank out of its environment, while its process lives on: it will not answer any more.
     bool failed(rank r) const noexcept;
@@ -149,6 +157,8 @@ public:
     [[noreturn]] void abort(int code, std::string_view why) noexcept;
 
 private:
+    rank_state state_of(rank r) const noexcept;
+    void compare(rank x, rank y);
     rank me_;
     std::int32_t size_;
     bool shares_process_;

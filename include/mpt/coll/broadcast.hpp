@@ -36,18 +36,18 @@ struct chunks {
     sink_part in(std::int32_t p, std::int32_t end) const noexcept { return {data.in, begin(p), begin(end) - begin(p)}; }
 };
 
-template <team_type Team> void broadcast_tree(Team const& t, place const& data, std::int32_t root) {
+template <team_type Team> void broadcast_tree(Team const& t, place const& data, std::int32_t root, speaker s) {
     auto const n = t.size();
     auto const place = (t.me() - root + n) % n; // the root is place 0
     auto const who = [&](std::int32_t p) { return (p + root) % n; };
     std::int32_t step = 1;
     for (; step < n; step *= 2)
         if (place & step) {
-            t.recv(who(place - step), speaker::broadcast, data.in);
+            t.recv(who(place - step), s, data.in);
             break;
         }
     for (step /= 2; step > 0; step /= 2)
-        if (place + step < n) t.send(who(place + step), speaker::broadcast, data.out);
+        if (place + step < n) t.send(who(place + step), s, data.out);
 }
 
 /// How many chunks a place has after the tree: its own and those of the places below it.
@@ -55,7 +55,7 @@ inline std::int32_t has(std::int32_t place, std::int32_t n) noexcept {
     return place == 0 ? n : std::min(place & -place, n - place);
 }
 
-template <team_type Team> void broadcast_cut(Team const& t, place const& data, std::int32_t root) {
+template <team_type Team> void broadcast_cut(Team const& t, place const& data, std::int32_t root, speaker s) {
     auto const n = t.size();
     auto const place = (t.me() - root + n) % n;
     auto const who = [&](std::int32_t p) { return (p + root) % n; };
@@ -64,12 +64,12 @@ template <team_type Team> void broadcast_cut(Team const& t, place const& data, s
     while (step < n && !(place & step)) step *= 2;
     if (place != 0) {
         auto const in = cut.in(place, place + has(place, n));
-        t.recv(who(place - step), speaker::broadcast, in);
+        t.recv(who(place - step), s, in);
     }
     for (step /= 2; step > 0; step /= 2)
         if (place + step < n) {
             auto const out = cut.out(place + step, place + step + has(place + step, n));
-            t.send(who(place + step), speaker::broadcast, out);
+            t.send(who(place + step), s, out);
         }
     // The ring. What a place has already is the last that the ring would bring it.
     auto const right = (place + 1) % n;
@@ -78,19 +78,23 @@ template <team_type Team> void broadcast_cut(Team const& t, place const& data, s
         auto const give = (place - k + n) % n, take = (place - k - 1 + n) % n;
         auto const out = cut.out(give, give + 1);
         auto const in = cut.in(take, take + 1);
-        if (k < takes && k < gives) t.exchange(who(right), out, who((place - 1 + n) % n), in, speaker::broadcast);
-        else if (k < gives) t.send(who(right), speaker::broadcast, out);
-        else t.recv(who((place - 1 + n) % n), speaker::broadcast, in);
+        if (k < takes && k < gives) t.exchange(who(right), out, who((place - 1 + n) % n), in, s);
+        else if (k < gives) t.send(who(right), s, out);
+        else t.recv(who((place - 1 + n) % n), s, in);
     }
+}
+
+/// Messages are those of the algorithm s.
+template <team_type Team> void broadcast_by_size(Team const& t, place const& data, std::int32_t root, speaker s) {
+    if (t.size() >= 4 && data.in.size() >= cut_least) broadcast_cut(t, data, root, s);
+    else broadcast_tree(t, data, root, s);
 }
 
 } // namespace detail
 
 /// data: at the root what is sent, elsewhere room for it; of the same packed size on all ranks.
 template <team_type Team> void broadcast(Team const& t, place const& data, std::int32_t root) {
-    auto const rooted = t.rooted(speaker::broadcast, root);
-    if (t.size() >= 4 && data.in.size() >= cut_least) detail::broadcast_cut(rooted, data, root);
-    else detail::broadcast_tree(rooted, data, root);
+    detail::broadcast_by_size(t.rooted(speaker::broadcast, root), data, root, speaker::broadcast);
 }
 
 } // namespace mpt::inline v0::coll

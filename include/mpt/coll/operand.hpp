@@ -113,6 +113,7 @@ public:
     std::int32_t me() const noexcept { return t_.me(); }
     std::int32_t size() const noexcept { return t_.size(); }
     operand const& op() const noexcept { return op_; }
+    speaker speaks() const noexcept { return speaker_; }
     template <class Byte> Byte* at(Byte* origin, std::size_t i) const noexcept { return op_.at(origin, i); }
     work_buffer work(std::size_t n) const { return {op_, n, t_.memory(work_buffer::bytes_of(op_, n))}; }
 

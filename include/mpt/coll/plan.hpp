@@ -8,8 +8,9 @@
 ///                  combine
 ///        phase 2   message >4   message <5   ...
 ///
-///   An exchange is a phase; so are sends that follow each other, and receives. What an algorithm keeps on its stack (parts of data,
-///   runs of elements) is copied into the plan, and its scratch memory is the plan's: a plan can be run again and again.
+///   An exchange is a phase, of two messages or of many; so are sends that follow each other, and receives. What an algorithm keeps on
+///   its stack (parts of data, runs of elements) is copied into the plan, and its scratch memory is the plan's: a plan can be run again
+///   and again.
 ///
 ///   Labels   blocking collectives label messages by the algorithm alone; these by their number among the communicator's too, which
 ///            is the same on all ranks, because they call them in the same order (MPI-4.1 section 6.12). It counts modulo 2^27.
@@ -107,7 +108,13 @@ public:
 
     rank me() const noexcept { return me_; }
     std::int32_t size() const noexcept { return who_->size(); }
+    group const& who() const noexcept { return *who_; }
     recorder const& rooted(speaker, std::int32_t) const noexcept { return *this; }
+    recorder among(group const& who, rank me) const noexcept {
+        auto r = *this;
+        r.who_ = &who, r.me_ = me;
+        return r;
+    }
 
     template <class Out> void send(std::int32_t to, speaker s, Out const& data) const {
         add_send(plan_->phase_for(sort::sends), to, s, kept(data));
@@ -121,6 +128,12 @@ public:
         auto const phase = plan_->phase_for(sort::others);
         add_receive(phase, from, s, room(into));
         add_send(phase, to, s, kept(data));
+    }
+    void exchange_all(std::span<incoming const> in, std::span<outgoing const> out, speaker s) const {
+        plan_->close_phase();
+        auto const phase = plan_->phase_for(sort::others);
+        for (auto const& m : in) add_receive(phase, m.from, s, m.into);
+        for (auto const& m : out) add_send(phase, m.to, s, m.data);
     }
     void nod(std::int32_t to, std::int32_t from, speaker s) const { exchange(to, source{}, from, sink{}, s); }
     void keep(source const& mine, sink const& into) const {

@@ -76,6 +76,14 @@ void reduce_cut(reduction<Team> const& r, std::byte const* mine, std::byte* resu
         if (q != root) r.recv(q, r.at(result, first(q)), part(q));
 }
 
+/// n > 0.
+template <team_type Team>
+void reduce_by_size(reduction<Team> const& r, std::byte const* mine, std::byte* result, std::size_t n, std::int32_t root) {
+    if (r.size() >= 4 && n * r.op().packed >= reduce_cut_least && n >= static_cast<std::size_t>(r.size()))
+        reduce_cut(r, mine, result, n, root);
+    else reduce_by_tree(r, mine, result, n, root);
+}
+
 } // namespace detail
 
 /// n elements from each rank. mine: at the root null where they are in `result` already. result: used at the root only.
@@ -84,10 +92,7 @@ void reduce(Team const& t, operand const& op, std::byte const* mine, std::byte* 
     auto const rooted = t.rooted(speaker::reduce, root);
     reduction const r{rooted, op, speaker::reduce};
     if (n == 0) return;
-    if (!mine) mine = result;
-    if (t.size() >= 4 && n * op.packed >= reduce_cut_least && n >= static_cast<std::size_t>(t.size()))
-        detail::reduce_cut(r, mine, result, n, root);
-    else detail::reduce_by_tree(r, mine, result, n, root);
+    detail::reduce_by_size(r, mine ? mine : result, result, n, root);
 }
 
 } // namespace mpt::inline v0::coll

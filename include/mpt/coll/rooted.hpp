@@ -37,6 +37,7 @@ enum class speaker : std::int32_t {
     reduce,
     reduce_scatter,
     scan,
+    neighbor,
 };
 
 /// A collective in which all ranks name a root. number 0: one without a root.

@@ -18,6 +18,7 @@
 #pragma once
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include <mpt/coll/pieces.hpp>
 #include <mpt/coll/rooted.hpp>
@@ -29,8 +30,20 @@ namespace mpt::inline v0::coll {
 /// right = left op right, for n elements.
 using combiner = void (*)(void* what, std::byte const* left, std::byte* right, std::size_t n);
 
-/// What an algorithm works with. send and recv take their ranks' data, exchange does both at once, nod both without data; keep is what
-/// this rank sends to itself; rooted is the team for a collective with a root; move copies what is as large in both; memory, and what lasting() gives, last as long as the collective.
+/// One message of many that are under way at once.
+struct incoming {
+    std::int32_t from;
+    sink into;
+};
+struct outgoing {
+    std::int32_t to;
+    source data;
+};
+
+/// What an algorithm works with. send and recv take their ranks' data, exchange does both at once, exchange_all many of both, nod
+/// both without data; keep is what this rank sends to itself; rooted is the team for a collective with a root, among the same for
+/// other ranks, in the same context; move copies what is as large in both; memory, and what lasting() gives, last as long as the
+/// collective.
 template <class T>
 concept team_type = requires(T const& t, std::int32_t r, speaker s, source const& out, sink const& in, combiner f,
                              std::byte* bytes, std::size_t n) {
@@ -39,11 +52,13 @@ concept team_type = requires(T const& t, std::int32_t r, speaker s, source const
     t.send(r, s, out);
     t.recv(r, s, in);
     t.exchange(r, out, r, in, s);
+    t.exchange_all(std::span<incoming const>{}, std::span<outgoing const>{}, s);
     t.nod(r, r, s);
     t.keep(out, in);
     t.move(out, in);
     t.combine(f, bytes, bytes, bytes, n);
     { t.rooted(s, r) } -> std::convertible_to<T>;
+    { t.among(t.who(), t.me()) } -> std::same_as<T>;
     { t.memory(n) } -> std::same_as<scratch>;
     { t.lasting(n) } -> std::same_as<std::size_t const&>;
 };
@@ -83,6 +98,49 @@ inline void must_be_equal(source const& mine, sink const& into, std::int32_t me)
         sizes_differ(mine.size(), into.size(), me);
 }
 
+/// Messages under way at once. What an exception leaves of them is given up.
+template <class Stack> class under_way {
+    struct message {
+        protocol::request* r;
+        std::int32_t peer;
+        waiting about;
+        outcome end;
+    };
+    channel<Stack> wire_;
+    tag label_;
+    std::vector<message> all_;
+    std::size_t ended_ = 0; // the first ones
+
+public:
+    under_way(channel<Stack> wire, tag label, std::size_t most) : wire_{wire}, label_{label} { all_.reserve(most); }
+    under_way(under_way const&) = delete;
+    ~under_way() {
+        for (; ended_ < all_.size(); ++ended_) give_up(all_[ended_]);
+    }
+    void receive(std::int32_t from, rank world, sink const& into) {
+        auto* const r = wire_.start_recv(world, label_, into);
+        all_.push_back({r, from, {wait_for::receive, wire_.context(), world, label_, into.size()}, {}});
+    }
+    void send(std::int32_t to, rank world, source const& data) {
+        if (auto const bytes = data.contiguous(); bytes && wire_.try_send(world, label_, *bytes)) return;
+        auto* const r = wire_.start_send(world, label_, data);
+        all_.push_back({r, to, {wait_for::send, wire_.context(), world, label_, data.size()}, {}});
+    }
+    /// Waits for all; the first one that went wrong is told.
+    void finish() {
+        for (; ended_ < all_.size(); ++ended_) all_[ended_].end = wire_.finish(*all_[ended_].r, all_[ended_].about);
+        for (auto const& m : all_) must_have_come(m.end, m.peer, m.about.size);
+    }
+
+private:
+    void give_up(message const& m) const noexcept {
+        try {
+            wire_.abandon(*m.r, m.about);
+        } catch (error const&) { // the job is over: nobody will touch the data any more
+        }
+    }
+};
+
 } // namespace detail
 
 template <class Stack> class team {
@@ -103,6 +161,12 @@ public:
         auto t = *this;
         t.call_ = {s, root, ++*calls_};
         wire_.on().calls_of(wire_.on().me()).note(wire_.context(), t.call_.word());
+        return t;
+    }
+    /// Ranks are those of `who`, which outlives the team.
+    team among(group const& who, rank me) const noexcept {
+        auto t = *this;
+        t.who_ = &who, t.me_ = me;
         return t;
     }
 
@@ -132,6 +196,13 @@ public:
             wire_.sendrecv(who_->world(to), detail::read_from(data), who_->world(from), room, call_.label(s), doubt);
         doubt.tell(me_);
         detail::must_have_come(got, from, room.size());
+    }
+    /// All at once: what is received is posted before anything is sent, so that nobody waits for somebody's turn.
+    void exchange_all(std::span<incoming const> in, std::span<outgoing const> out, speaker s) const {
+        detail::under_way<Stack> all{wire_, call_.label(s), in.size() + out.size()};
+        for (auto const& m : in) all.receive(m.from, who_->world(m.from), m.into);
+        for (auto const& m : out) all.send(m.to, who_->world(m.to), m.data);
+        all.finish();
     }
     /// A word to one rank, which says nothing, and one from another. A send may have to wait for its receiver (a full wire, a
     /// throttled peer), so where everybody sends first, nobody may wait before it can be received from.

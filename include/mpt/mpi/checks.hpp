@@ -11,6 +11,8 @@ namespace mpt::inline v0::checks {
 /// A collective's elements do not make `each` for every rank; pieces are not as many as ranks.
 [[noreturn]] void bad_share(char const* call, std::size_t have, std::size_t each, std::int32_t size);
 [[noreturn]] void bad_pieces(char const* call, std::size_t have, std::int32_t size);
+/// A collective's elements do not make `each` for every neighbour.
+[[noreturn]] void bad_neighbours(char const* call, std::size_t have, std::size_t each, std::size_t neighbours);
 [[noreturn]] void failed(char const* call, status how);
 
 inline void to(char const* call, rank r, std::int32_t size) {

@@ -24,8 +24,9 @@ public:
     /// Joins the job this process was started in. Throws mpt::error when that cannot be done.
     environment() : environment{boot::detect()} {}
     environment(int&, char**&) : environment{} {} // arguments are the program's: mpt takes none
-    explicit environment(boot::membership m) : run_{std::make_unique<runtime<Stack>>(std::move(m))} { enlist(); }
-    environment(boot::membership m, config::values const& v) : run_{std::make_unique<runtime<Stack>>(std::move(m), v)} {
+    explicit environment(boot::membership m) : environment{std::move(m), config::values::of_process()} {}
+    environment(boot::membership m, config::values const& v, beginning how = beginning::together)
+        : run_{std::make_unique<runtime<Stack>>(the_only(std::move(m)), v, how)} {
         enlist();
     }
     ~environment() { process_registry::instance().remove(this); }
@@ -54,6 +55,15 @@ public:
     runtime<Stack>& native() noexcept { return *run_; }
 
 private:
+    /// A process is one rank: two environments would share its memory.
+    static boot::membership the_only(boot::membership m) {
+        auto const of_process = [](environment_row const& r) { return !r.thread; };
+        if (!Stack::world_type::shares_process && process_registry::instance().find(of_process))
+            throw error{errc::usage,
+                        "mpt: this process has an environment already (that of MPI_Init or a session stays until the "
+                        "process ends); a session can be opened beside it"};
+        return m;
+    }
     void enlist() {
         world_ = std::make_unique<communicator_state<Stack>>(*run_, runtime<Stack>::world_context,
                                                              group::range(0, run_->size()), run_->me());

@@ -203,12 +203,7 @@ public:
         });
     }
 
-private:
-    View const& self() const noexcept { return static_cast<View const&>(*this); }
-    std::size_t count() const noexcept { return static_cast<std::size_t>(self().size()); }
-    template <class T> static auto room(T& d) noexcept { return detail::room_of(d); }
-    template <class T> static T given(T& d) { return std::move(d); }
-
+protected:
     /// record(team, held) is what the algorithm does with the data; take(held) what comes of them.
     template <class Held, class Record, class Take> auto started(Held held, Record const& record, Take take) const {
         using work = detail::begun_with<Stack, Held, Take>;
@@ -220,6 +215,13 @@ private:
         using result = decltype(w->take());
         return request<result>{std::unique_ptr<detail::begun<Stack, result>>{std::move(w)}};
     }
+
+private:
+    View const& self() const noexcept { return static_cast<View const&>(*this); }
+    std::size_t count() const noexcept { return static_cast<std::size_t>(self().size()); }
+    template <class T> static auto room(T& d) noexcept { return detail::room_of(d); }
+    template <class T> static T given(T& d) { return std::move(d); }
+
     template <class T, class Gather> auto gathering(T mine, std::size_t pieces, Gather gather) const {
         auto const n = pieces * detail::bytes_of(mine).size() / sizeof(element_t<T>);
         return started(

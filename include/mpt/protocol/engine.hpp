@@ -5,7 +5,7 @@
 ///        engine            start_send  matching <--- sink(frame) <-- poll      complete(r)
 ///                             |          |             ^                        ^
 ///                             v          v             |                        |
-///        wires             e0 e1 rts   e1 borrow   get / joint / push ---- active lists: pulls, pushes, offers, tasks
+///        wires             e0 e1 rts   e1 borrow   get / joint / push ---- active lists: hopes, pulls, pushes, offers, tasks
 ///
 ///   States   the machines of protocol/{e0,e1,rndv_get,rndv_put}; a request's `phase` says which list it is on.
 ///   Order    sends to one peer start in call order: while one waits for the wire, later ones queue behind it. Control
@@ -16,7 +16,8 @@
 ///   Limit    entered by one thread at a time (the lane's lock). Calls user code never, but for `provide` and `completed`.
 ///   Tests    test/protocol_engine_test.cpp, test/mpi_semantics_test.cpp
 ///
-/// Files: engine.hpp declares and holds what is common; engine/send.hpp and engine/receive.hpp hold the two sides.
+/// Files: engine.hpp declares and holds what is common; engine/send.hpp and engine/receive.hpp hold the two sides, engine/pull.hpp
+/// the receiving one of a rendezvous.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -35,11 +36,12 @@ namespace mpt::inline v0::protocol {
 
 /// The numbers a user may change, copied from the configuration table when the lane is made.
 struct engine_limits {
-    std::uint64_t eager_max = 8_KiB;       // largest message that goes by E1 (MPT_EAGER_MAX)
+    std::uint64_t eager_max = 32_KiB;      // largest message that goes by E1 (MPT_EAGER_MAX)
     std::uint64_t unexpected_max = 16_MiB; // payload kept before senders are throttled (MPT_UNEXPECTED_MAX)
     std::uint64_t chunk = 32_KiB;          // of the pipelined double copy (MPT_CHUNK)
     std::uint64_t single_copy_min = 8_KiB; // smallest message read straight from the sender (MPT_SINGLE_COPY_SIZE)
     std::uint64_t both_ends_min = 16_KiB;  // smallest message that both ends copy
+    std::uint64_t pipeline_max = 1024_GiB; // largest message that is pushed where it could be read (MPT_PIPELINE_MAX)
     bool single_copy = true;               // MPT_SINGLE_COPY
     bool both_ends = true;                 // MPT_BOTH_ENDS; off where CPUs are scarce
 };
@@ -234,8 +236,10 @@ private:
     template <class E> bool push_chunk(E& wire, request& r) noexcept;
     template <class E> bool push_frame(E& wire, request& r) noexcept;
     bool advance_offer(request& r) noexcept;
+    void begin_push(request& r, wire::cts const& wanted) noexcept;
     void withdraw_offer(request& r) noexcept;
     void on_cts(frame const& f) noexcept;
+    void on_ask(frame const& f) noexcept;
     void on_fin(frame const& f) noexcept;
     void on_ack(frame const& f) noexcept;
     void on_throttle(frame const& f) noexcept;
@@ -254,8 +258,13 @@ private:
     void keep(frame const& f, arrival const& a) noexcept;
     void release(arrival& a) noexcept;
     void begin_pull(request& r, arrival const& a) noexcept;
+    void start_pull(request& r) noexcept;
     bool advance_pull(request& r) noexcept;
+    wire::cts wanted_of(request& r) noexcept;
     void ask_push(request& r) noexcept;
+    void hope_for_push(request& r) noexcept;
+    bool advance_hope(request& r) noexcept;
+    void heard_of(request& r) noexcept;
     void on_chunk(frame const& f) noexcept;
     void on_chunk_loan(frame const& f) noexcept;
     void on_retract(frame const& f) noexcept;
@@ -271,7 +280,7 @@ private:
     pool<arrival> arrivals_;
     pool<control_frame> controls_;
     peer_table peers_;
-    list<request> pulls_, pushes_, offers_, tasks_, errands_;
+    list<request> hopes_, pulls_, pushes_, offers_, tasks_, errands_;
     std::vector<peer_state*> stuck_;      // peers with waiting sends or control frames
     std::vector<peer_state*> flushing_;   // the same, while they are walked
     std::vector<peer_state*> throttling_; // peers that we asked to announce
@@ -289,5 +298,6 @@ private:
 } // namespace mpt::inline v0::protocol
 
 #include <mpt/protocol/engine/progress.hpp>
+#include <mpt/protocol/engine/pull.hpp>
 #include <mpt/protocol/engine/receive.hpp>
 #include <mpt/protocol/engine/send.hpp>

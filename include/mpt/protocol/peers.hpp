@@ -26,7 +26,8 @@ struct alignas(cache_line) peer {
     bool throttling = false;  // we asked the peer
     bool stuck = false;       // on the engine's list of peers with something waiting
     rank who{};
-    list<request> waiting; // sends that the wire refused, in call order
+    std::uint32_t chunks = 0; // that it pushed to us: it is there
+    list<request> waiting;    // sends that the wire refused, in call order
     list<control_frame> controls;
 };
 

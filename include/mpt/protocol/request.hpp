@@ -36,6 +36,7 @@ enum class phase : std::uint8_t {
     acking,  // sent eagerly, waits for the receiver's ack (synchronous)
     posted,  // a receive in the matching tables
     offered, // RTS sent
+    hoping,  // receiver of a rendezvous that asked for a push, and will pull when none comes; on the active list
     pulling, // receiver of a rendezvous that reads; on the active list
     pushing, // sender of a rendezvous that pushes; on the active list
     filling, // receiver of a rendezvous that is pushed to
@@ -57,10 +58,11 @@ struct request : list_node, posted_hook {
     // How far it is.
     phase at = phase::idle;
     bool complete = false;
-    bool matched = false;     // a receive that can no longer be cancelled
-    bool retracting = false;  // a send whose receiver was asked to forget it
-    std::uint32_t ticket = 0; // joint copy
-    request_ref other{};      // the peer's request
+    bool matched = false;                  // a receive that can no longer be cancelled
+    bool retracting = false;               // a send whose receiver was asked to forget it
+    std::uint32_t ticket = 0;              // joint copy
+    std::uint32_t patience = 0, heard = 0; // while hoping: rounds that are left, and what the peer had pushed then
+    request_ref other{};                   // the peer's request
     std::uint64_t total = 0, moved = 0;
     remote_memory where{}; // receiver: the sender's buffer
 

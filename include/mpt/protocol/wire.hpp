@@ -42,9 +42,10 @@ enum class op : std::uint16_t {
     ack,
     throttle,
     retract,
-    retracted
+    retracted,
+    ask
 };
-inline constexpr std::uint16_t op_count = 14;
+inline constexpr std::uint16_t op_count = 15;
 
 /// A request of a peer (or of ours, come back): an index into its owner's pool and the generation it was made in.
 struct request_ref {
@@ -91,6 +92,10 @@ struct cts {
     std::uint32_t to_index, to_generation; // the receiver's request
     std::uint64_t size;                    // bytes wanted: less than offered when the receive buffer is shorter
 };
+struct ask { // a cts that the sender may come too late for: the receiver then pulls
+    cts what;
+    std::uint32_t ticket, reserved;
+};
 struct chunk {
     std::uint32_t index, generation; // the receiver's request
     std::uint64_t offset;
@@ -112,7 +117,8 @@ struct throttle {
 };
 
 static_assert(sizeof(e0) == 12 && sizeof(e0_sync) == 20 && sizeof(e1) == 32 && sizeof(rts) == 48 && sizeof(cts) == 24);
-static_assert(sizeof(chunk) == 16 && sizeof(chunk_loan) == 32 && sizeof(fin) == 8 && sizeof(throttle) == 4);
+static_assert(sizeof(ask) == 32 && sizeof(chunk) == 16 && sizeof(chunk_loan) == 32 && sizeof(fin) == 8 &&
+              sizeof(throttle) == 4);
 
 /// Reads a header from the front of a payload, if the payload is long enough for one.
 template <class T> std::optional<T> read(std::span<std::byte const> payload) noexcept {

@@ -10,6 +10,10 @@
 ///   whose data still lies in this process is finished, then all ranks meet while each goes on serving the others; only then
 ///   is memory unmapped.
 ///
+///   A rank may also begin alone (MPI's sessions): it meets nobody, and waits for those whom it wants to reach. It leaves as it
+///   came: when its sends are finished, without a meeting. It may meet the others later, as they do (MPI_Init after a session),
+///   and then leaves with them; and it may go on after that, and leave once more.
+///
 ///   Tests    test/stack_runtime_test.cpp
 #pragma once
 #include <cstdio>
@@ -24,10 +28,13 @@
 #include <mpt/config/show.hpp>
 #include <mpt/core/registry.hpp>
 #include <mpt/core/version.hpp>
+#include <mpt/stack/group.hpp>
 #include <mpt/stack/lane.hpp>
 #include <mpt/wait/cpus.hpp>
 
 namespace mpt::inline v0 {
+
+enum class beginning : std::uint8_t { together, alone };
 
 template <class Stack> class runtime {
 public:
@@ -35,7 +42,7 @@ public:
     using world_type = typename Stack::world_type;
 
     explicit runtime(boot::membership m) : runtime{std::move(m), config::values::of_process()} {}
-    runtime(boot::membership m, config::values const& v)
+    runtime(boot::membership m, config::values const& v, beginning how = beginning::together)
         : config_{v}, job_{checked(std::move(m)), Stack::layout(), Stack::describe(), v.job_values()},
           heap_{job_.share_arena(), job_.me(), slice_bytes(v)} {
         require_matching_core();
@@ -51,14 +58,19 @@ public:
                                                            limits, facts_, memory));
         for (auto& l : lanes_) l->join(lanes_);
         if (job_.me() == 0) std::fputs(config::announce(config_).c_str(), stderr); // nothing, when all is well and nobody asks
-        job_.meet();
-        if (job_.me() == 0 && config_.template get<"MPT_INFO">()) tell_start_up();
+        if (how == beginning::alone) {
+            job_.open();
+        } else {
+            job_.meet();
+            all_met();
+        }
     }
     ~runtime() {
         // An exception is leaving the rank: the others must not wait for it, and it cannot wait for them.
         if (std::uncaught_exceptions() > exceptions_ || job_.aborted()) return;
         try {
-            leave();
+            if (met_) leave();
+            else depart();
         } catch (error const&) { // the job was ended while we left: nothing remains to be done
         }
     }
@@ -87,18 +99,48 @@ public:
     std::span<std::byte> allocate(bytes n) { return heap_.allocate(n); }
     void deallocate(std::span<std::byte> s) noexcept { heap_.deallocate(s); }
 
+    /// What the constructor does where all begin together, for a rank that has begun alone. Serves the others meanwhile.
+    void meet() {
+        if (met_) return;
+        meet_serving({wait_for::start});
+        for (rank r = 0; r < size(); r = r + 1) job_.compare_with(r);
+        all_met();
+    }
+    /// Waits until these ranks can be reached.
+    void await(group const& who) {
+        for (std::int32_t i = 0; i < who.size(); ++i) {
+            auto const r = who.world(i);
+            lanes_.front()->wait({wait_for::start}, [&](auto&) { return job_.is_open(r); });
+            job_.compare_with(r);
+        }
+    }
+
     /// Finishes every send, then meets the others. Called by the destructor; a second call does nothing.
     void leave() {
         if (left_) return;
         left_ = true;
-        waiting const about{wait_for::finalize};
-        for (auto& l : lanes_) l->wait(about, [](auto& engine) { return engine.drained(); });
-        auto const meeting = job_.arrive();
-        lanes_.front()->wait(about, [&](auto&) { return job_.all_here(meeting); }); // a peer may need us until it has arrived
+        drain();
+        meet_serving({wait_for::finalize}); // a peer may need us until it has arrived
+        job_.leave();
+    }
+    /// Finishes every send, and meets nobody.
+    void depart() {
+        drain();
         job_.leave();
     }
 
 private:
+    void drain() {
+        for (auto& l : lanes_) l->wait({wait_for::finalize}, [](auto& engine) { return engine.drained(); });
+    }
+    void meet_serving(waiting const& about) {
+        auto const meeting = job_.arrive();
+        lanes_.front()->wait(about, [&](auto&) { return job_.all_here(meeting); });
+    }
+    void all_met() {
+        met_ = true;
+        if (job_.me() == 0 && config_.template get<"MPT_INFO">()) tell_start_up();
+    }
     static boot::membership checked(boot::membership m) {
         if (!world_type::shares_process && m.shares_process)
             throw error{errc::usage,
@@ -122,6 +164,7 @@ private:
             .chunk = chosen<"MPT_CHUNK">(Stack::uses.chunk),
             .single_copy_min = config_.template get<"MPT_SINGLE_COPY_SIZE">(),
             .both_ends_min = Stack::uses.joint_from,
+            .pipeline_max = config_.template get<"MPT_PIPELINE_MAX">(),
             .single_copy = config_.template get<"MPT_SINGLE_COPY">(),
             .both_ends = config_.template get<"MPT_BOTH_ENDS">() && !job_.scarce(),
         };
@@ -158,7 +201,7 @@ private:
     mem::slice_heap heap_;
     wait_facts facts_;
     std::vector<std::unique_ptr<lane<Stack>>> lanes_;
-    bool left_ = false;
+    bool met_ = false, left_ = false;
 };
 
 } // namespace mpt::inline v0

@@ -227,7 +227,7 @@ public:
         auto& t = peers_.tickets()[tickets_.place_of(ticket)];
         t.source = expose(memory);
         t.given.reset();
-        t.claims.reset();
+        t.claims.reset(ticket);
         return ticket;
     }
     void accept(rank p, std::uint32_t ticket, std::span<std::byte> into) noexcept {
@@ -238,13 +238,13 @@ public:
         t.join(ticket);
         peers_.wake(p); // a sender that sleeps may as well help
     }
-    joint_state advance_offer(std::uint32_t ticket) noexcept {
+    joint_state advance_offer(std::uint32_t ticket, bool help = true) noexcept {
         if (!tickets_.holds(ticket)) return joint_state::refused;
         auto const& e = tickets_.of(ticket);
         auto& t = peers_.tickets()[tickets_.place_of(ticket)];
         auto& there = peers_.memory_of(rank{e.peer});
         return smp::step_sender(
-            t, ticket, [&]() noexcept { return there.reaches(t.target); },
+            t, ticket, [&]() noexcept { return help && there.reaches(t.target); },
             [&](smp::piece_plan const& plan, smp::claim c) noexcept {
                 return there.write(t.target, c.offset(plan), e.memory + c.offset(plan), c.bytes(plan));
             });
@@ -258,6 +258,12 @@ public:
         });
         if (s == joint_state::done || s == joint_state::refused) peers_.wake(p); // no frame tells the sender
         return s;
+    }
+    bool push_instead(std::uint32_t ticket) noexcept {
+        return tickets_.holds(ticket) && peers_.tickets()[tickets_.place_of(ticket)].claims.push(ticket);
+    }
+    bool pull_instead(rank p, std::uint32_t ticket) noexcept {
+        return peers_.find(p) && peers_.tickets_of(p)[tickets_.place_of(ticket)].claims.pull(ticket);
     }
     void withdraw(std::uint32_t ticket) noexcept {
         if (tickets_.holds(ticket)) tickets_.withdraw(ticket);

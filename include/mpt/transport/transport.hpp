@@ -198,8 +198,11 @@ concept transport_readable = requires(E& e, rank p, std::span<std::byte const> m
 ///
 ///   sender    e.offer(p, memory)        ticket (uint32), 0: none free -> fall back to plain get
 ///   receiver  e.accept(p, ticket, into) -    tells the sender where the bytes go, and that it may help
-///   both      e.advance_offer(ticket)   joint_state   copies at most one piece, says where the message stands
-///             e.advance_accept(p, ticket)
+///   both      e.advance_offer(ticket, help)  joint_state   copies at most one piece (the sender where it may help), says where
+///             e.advance_accept(p, ticket)                  the message stands
+///   sender    e.push_instead(ticket)    bool  the receiver asked for another way, and the sender takes it: nobody will join
+///   receiver  e.pull_instead(p, ticket) bool  it asked, and will not wait any longer: it joins, and nobody takes the other way.
+///                                             Of both calls for a ticket one says true
 ///   sender    e.withdraw(ticket)        -    the ticket may be used again (after done or refused was seen by both)
 enum class joint_state : std::uint8_t {
     waiting, // the other side has not joined, or still copies a piece it claimed
@@ -213,8 +216,10 @@ concept transport_joint = transport_readable<E> && requires(E& e, rank p, std::s
                                                             std::span<std::byte> into, std::uint32_t ticket) {
     { e.offer(p, memory) } noexcept -> std::same_as<std::uint32_t>;
     { e.accept(p, ticket, into) } noexcept;
-    { e.advance_offer(ticket) } noexcept -> std::same_as<joint_state>;
+    { e.advance_offer(ticket, true) } noexcept -> std::same_as<joint_state>;
     { e.advance_accept(p, ticket) } noexcept -> std::same_as<joint_state>;
+    { e.push_instead(ticket) } noexcept -> std::same_as<bool>;
+    { e.pull_instead(p, ticket) } noexcept -> std::same_as<bool>;
     { e.withdraw(ticket) } noexcept;
 };
 

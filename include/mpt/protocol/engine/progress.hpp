@@ -28,6 +28,7 @@ template <class World, class Route, protocol_set Use> std::size_t engine<World, 
         moved += flush_stuck();
     if (!offers_.empty()) moved += detail::each_once(offers_, [this](request& r) { return advance_offer(r); });
     if (active_ != 0) {
+        moved += detail::each_once(hopes_, [this](request& r) { return advance_hope(r); });
         moved += detail::each_once(pulls_, [this](request& r) { return advance_pull(r); });
         moved += detail::each_once(pushes_, [this](request& r) { return advance_push(r); });
         moved += detail::each_once(tasks_, [this](request& r) {

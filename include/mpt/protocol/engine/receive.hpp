@@ -90,6 +90,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     case op::e1_sync:
     case op::rts: return on_message(f, what);
     case op::cts: return on_cts(f);
+    case op::ask: return on_ask(f);
     case op::chunk: return on_chunk(f);
     case op::chunk_loan: return on_chunk_loan(f);
     case op::fin: return on_fin(f);
@@ -263,95 +264,6 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
         });
     release(*a);
     control(f.from, op::retracted, *h);
-}
-
-// --- rendezvous, the receiver's side ----------------------------------------------------------------------------------------
-
-template <class World, class Route, protocol_set Use>
-void engine<World, Route, Use>::begin_pull(request& r, arrival const& a) noexcept {
-    if (r.total == 0) {
-        control(a.from, op::fin, wire::fin{r.other.index, r.other.generation});
-        return complete(r);
-    }
-    bool const pull = with(at(a.from), [&]<class E>(E& wire) {
-        if constexpr (reads<E>) {
-            if (!a.offer.readable || !r.into.is_contiguous() || !limits_.single_copy) return false;
-            r.where = {a.offer.address, a.offer.size, a.offer.in_slice, 0};
-            r.ticket = 0;
-            if constexpr (joins<E>) {
-                r.ticket = a.offer.ticket;
-                if (r.ticket) wire.accept(a.from, r.ticket, {r.into.data(), static_cast<std::size_t>(r.total)});
-            }
-            return true;
-        } else return false;
-    });
-    if (!pull) return ask_push(r);
-    r.at = phase::pulling;
-    ++active_;
-    pulls_.push_back(r);
-    advance_pull(r);
-}
-
-template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::ask_push(request& r) noexcept {
-    r.at = phase::filling;
-    r.moved = 0;
-    control(r.peer, op::cts,
-            wire::cts{r.other.index, r.other.generation, requests_.index_of(&r), requests_.generation_of(&r), r.total});
-}
-
-/// One step of a pull: one piece. True: something moved.
-template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::advance_pull(request& r) noexcept {
-    constexpr std::uint64_t piece = 1_MiB;
-    auto state = joint_state::waiting;
-    bool fin = false;
-    with(at(r.peer), [&]<class E>(E& wire) {
-        if constexpr (joins<E>)
-            if (r.ticket) return void(state = wire.advance_accept(r.peer, r.ticket));
-        if constexpr (reads<E>) {
-            auto const n = std::min(piece, r.total - r.moved);
-            auto* into = r.into.data() + r.moved;
-            auto const got = wire.get(r.peer, {into, static_cast<std::size_t>(n)}, r.where, r.moved);
-            if (got == status::refused) return void(state = joint_state::refused);
-            if (got != status::ok) r.result.how = got, r.moved = r.total;
-            else r.moved += n;
-            state = r.moved == r.total ? joint_state::done : joint_state::copying;
-            fin = true;
-        }
-    });
-    if (state == joint_state::waiting) return false;
-    if (state == joint_state::copying) return true;
-    pulls_.erase(r);
-    --active_;
-    if (state == joint_state::refused) return ask_push(r), true;
-    if (fin) control(r.peer, op::fin, wire::fin{r.other.index, r.other.generation});
-    complete(r);
-    return true;
-}
-
-template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_chunk(frame const& f) noexcept {
-    auto const h = wire::read<wire::chunk>(f.payload);
-    auto* r = h ? find_request(h->index, h->generation) : nullptr;
-    auto const n = f.payload.size() - sizeof(wire::chunk);
-    if (!r || r->at != phase::filling || r->peer != f.from || h->offset > r->total || n > r->total - h->offset)
-        return broken("a chunk for no receive", f.from);
-    r->into.write(h->offset, f.payload.subspan(sizeof(wire::chunk)));
-    if ((r->moved += n) >= r->total) complete(*r);
-}
-
-template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_chunk_loan(frame const& f) noexcept {
-    auto const h = wire::read<wire::chunk_loan>(f.payload);
-    auto* r = h ? find_request(h->index, h->generation) : nullptr;
-    if (!r || r->at != phase::filling || r->peer != f.from || h->offset > r->total || h->size > r->total - h->offset)
-        return broken("a chunk for no receive", f.from);
-    with(at(f.from), [&]<class E>(E& wire) {
-        if constexpr (lends<E>) {
-            auto const data = wire.borrow(f.from, h->loan, h->size);
-            if (data.size() != h->size) broken("a loan that is not in the sender's slice", f.from);
-            r->into.write(h->offset, data);
-            wire.give_back(f.from, h->loan);
-        } else broken("a loan on a transport that does not lend", f.from);
-    });
-    if ((r->moved += h->size) >= r->total) complete(*r);
 }
 
 /// A peer broke the protocol: there is no sound way on.

@@ -4,7 +4,7 @@
 ///           |
 ///           +-- fits a frame, not throttled ----> e0 ----- wire full ------------------> queue
 ///           +-- fits a loan, not throttled -----> e1 ----- no loan: rts, wire full ----> queue
-///           +-- else ---------------------------> rts --- joined: help / cts: push / fin: done
+///           +-- else ---------------------------> rts --- ask, cts: push / joined: help / fin: done
 #pragma once
 #include <mpt/protocol/e0.hpp>
 #include <mpt/protocol/engine.hpp>
@@ -102,7 +102,7 @@ auto engine<World, Route, Use>::push_rts(E& wire, request& r) noexcept -> pushed
             auto const where = wire.expose(memory);
             head.address = where.address, head.in_slice = where.in_slice, head.readable = 1;
             if constexpr (joins<E>)
-                if (limits_.both_ends && memory.size() >= limits_.both_ends_min)
+                if (memory.size() >= limits_.both_ends_min && (limits_.both_ends || memory.size() <= limits_.pipeline_max))
                     head.ticket = r.ticket = wire.offer(r.peer, memory);
         }
     }
@@ -163,13 +163,33 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     auto* r = h ? find_request(h->index, h->generation) : nullptr;
     if (!r || r->at != phase::offered || r->peer != f.from || h->size > r->from.size())
         return broken("a cts for no rendezvous", f.from);
-    withdraw_offer(*r);
-    r->other = {h->to_index, h->to_generation};
-    r->total = h->size;
-    r->moved = 0;
-    r->at = phase::pushing;
+    begin_push(*r, *h);
+}
+
+/// A receiver that could read by itself asks for a push. It may have lost patience since, and have read everything: then the
+/// request is another one, or none.
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_ask(frame const& f) noexcept {
+    auto const h = wire::read<wire::ask>(f.payload);
+    if (!h) return broken("a short ask", f.from);
+    auto* r = find_request(h->what.index, h->what.generation);
+    if (!r || r->at != phase::offered || r->peer != f.from || r->ticket != h->ticket) return;
+    if (h->what.size > r->from.size()) return broken("an ask for more than was offered", f.from);
+    bool const first = with(at(f.from), [&]<class E>(E& wire) {
+        if constexpr (joins<E>) return wire.push_instead(h->ticket);
+        else return false;
+    });
+    if (first) begin_push(*r, h->what);
+}
+
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::begin_push(request& r, wire::cts const& wanted) noexcept {
+    withdraw_offer(r);
+    r.other = {wanted.to_index, wanted.to_generation};
+    r.total = wanted.size;
+    r.moved = 0;
+    r.at = phase::pushing;
     ++active_;
-    pushes_.push_back(*r);
+    pushes_.push_back(r);
 }
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_throttle(frame const& f) noexcept {
@@ -197,6 +217,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     case phase::offered: withdraw_offer(r); [[fallthrough]];
     case phase::acking: --outstanding_; break;
     case phase::pushing: pushes_.erase(r), --active_, --outstanding_; break;
+    case phase::hoping: hopes_.erase(r), --active_; break;
     case phase::pulling: pulls_.erase(r), --active_; break;
     case phase::filling: break;
     case phase::working:
@@ -221,7 +242,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
 template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::advance_offer(request& r) noexcept {
     return with(at(r.peer), [&]<class E>(E& wire) {
         if constexpr (joins<E>) {
-            switch (wire.advance_offer(r.ticket)) {
+            switch (wire.advance_offer(r.ticket, limits_.both_ends)) {
             case joint_state::waiting: return false;
             case joint_state::copying: return true;
             case joint_state::done:

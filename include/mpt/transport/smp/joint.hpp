@@ -12,13 +12,16 @@
 ///          v                                                  v
 ///        done --- withdraw ---> free once left == ticket    done
 ///
-///        claims     front 15 bits | back 15 bits | closed           pieces  |0|1|2|3|4|5|6|7|
-///                                                                   front -->           <-- back
+///        claims     front 15 bits | back 15 bits | pulled | closed | ticket      pieces  |0|1|2|3|4|5|6|7|
+///                                                                                front -->           <-- back
 ///
 ///   A claim takes half of what is left, so the first two claims are large and the last are single pieces: two halves measured
 ///   best where both sides start together, and a side that comes late still finds something to do. A side that never comes
 ///   (the sender computes) costs the other nothing but a few more claims.
 ///
+///   Pushed   the receiver may have asked the sender to push the message some other way, and lost patience: who says first that
+///            it goes on, the sender by push() or the receiver by pull(), wins, for both are one exchange of the claims' word. It
+///            names the ticket, so that who comes too late for a place that is used again loses, too.
 ///   Refused  a side whose copy fails says so in its own line and claims no more. The receiver closes the claims, waits until
 ///            no piece of the sender's is on its way into the buffer, and only then reports refused: another way may then
 ///            write there in peace. A sender that knows beforehand that it may not write never claims.
@@ -73,19 +76,25 @@ struct claim {
     std::uint64_t bytes(piece_plan const& p) const noexcept { return std::min(count * p.piece, p.size - offset(p)); }
 };
 
-/// Which pieces are taken: one word, written by both.
+/// Which pieces are taken, and who goes on: one word, written by both.
 template <class Atomics> class claim_word {
-    typename Atomics::template atomic<std::uint32_t> word_;
+    typename Atomics::template atomic<std::uint64_t> word_;
 
-    static constexpr std::uint32_t bits = 15, mask = (1u << bits) - 1, closed = 1u << 31;
-    static constexpr std::uint32_t front_of(std::uint32_t w) noexcept { return w & mask; }
-    static constexpr std::uint32_t back_of(std::uint32_t w) noexcept { return w >> bits & mask; }
+    static constexpr unsigned bits = 15;
+    static constexpr std::uint32_t mask = (1u << bits) - 1, pulled = 1u << 30, closed = 1u << 31;
+    static constexpr std::uint32_t front_of(std::uint64_t w) noexcept { return static_cast<std::uint32_t>(w) & mask; }
+    static constexpr std::uint32_t back_of(std::uint64_t w) noexcept { return static_cast<std::uint32_t>(w) >> bits & mask; }
+    static constexpr std::uint64_t fresh(std::uint32_t ticket) noexcept { return std::uint64_t{ticket} << 32; }
 
 public:
     /// Before the ticket is offered.
-    void reset() noexcept {
-        word_.store(0, std::memory_order_relaxed);
-    } // order: the frame that carries the ticket publishes it
+    void reset(std::uint32_t ticket) noexcept {
+        word_.store(fresh(ticket), std::memory_order_relaxed); // order: the frame that carries the ticket publishes it
+    }
+    /// The sender will push the message. False: the receiver has joined, or will.
+    bool push(std::uint32_t ticket) noexcept { return decide(ticket, closed); }
+    /// The receiver will join. False: the sender pushes the message.
+    bool pull(std::uint32_t ticket) noexcept { return decide(ticket, pulled); }
 
     claim from_front(piece_plan const& p) noexcept { return take(p, true); }
     claim from_back(piece_plan const& p) noexcept { return take(p, false); }
@@ -96,13 +105,18 @@ public:
     }
 
 private:
+    bool decide(std::uint32_t ticket, std::uint32_t how) noexcept {
+        auto w = fresh(ticket);
+        // order: who is first is decided in one word; what the loser needs comes by frames
+        return word_.compare_exchange_strong(w, w | how, std::memory_order_relaxed);
+    }
     claim take(piece_plan const& p, bool front) noexcept {
         auto w = word_.load(std::memory_order_relaxed); // order: only a guess, the exchange decides
         for (;;) {
             auto const used = front_of(w) + back_of(w);
             if ((w & closed) || used >= p.pieces) return {};
             auto const n = p.share(p.pieces - used);
-            auto const next = front ? w + n : w + (n << bits);
+            auto const next = w + (front ? n : n << bits);
             // order: who claims what is decided in one word; the bytes are handed over by `copied`
             if (word_.compare_exchange_weak(w, next, std::memory_order_relaxed))
                 return {front ? front_of(w) : p.pieces - back_of(w) - n, n};

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include <mpt/datatype/element.hpp>
+#include <mpt/mpi/hardware.hpp>
 
 #include "binding.hpp"
 #include "entries.hpp"
@@ -94,8 +95,15 @@ void Abi_get_fortran_booleans(call& on, int size, void* yes, void* no, int& is_s
     std::memcpy(no, b.booleans->no.data(), n);
 }
 
-/// None is known: a split by hardware finds no parts.
-void Get_hw_resource_info(call& on, MPI_Info& made) { made = publish(on.of(), empty()); }
+/// Sorts of hardware that the system tells of: does the calling thread run on one instance alone?
+void Get_hw_resource_info(call& on, MPI_Info& made) {
+    auto known = empty();
+    auto const mine = own_cpus();
+    for (auto const sort : hardware_sorts)
+        if (!mine.empty() && !cpus_beside(sort, mine.front()).empty())
+            known->hints.set("hwloc://" + std::string{sort}, hardware_instance(sort, mine) ? "true" : "false");
+    made = publish(on.of(), std::move(known));
+}
 
 } // namespace impl
 } // namespace mpt::c

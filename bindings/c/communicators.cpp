@@ -2,12 +2,14 @@
 #include "communicators.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include <mpt/coll/allgather.hpp>
 #include <mpt/coll/broadcast.hpp>
 #include <mpt/core/hash.hpp>
 #include <mpt/mpi/group_algebra.hpp>
+#include <mpt/mpi/hardware.hpp>
 
 #include "attributes.hpp"
 #include "buffered.hpp"
@@ -174,15 +176,36 @@ MPI_Comm duplicate_later(call& on, comm& c, info_object const* hints, MPI_Reques
 
 MPI_Comm handle_or_null(binding& b, ref<comm> c) { return c ? publish(b, std::move(c)) : MPI_COMM_NULL; }
 
-/// The same for every process of a part; all ranks of this version are on one host.
-int part_by_type(comm const& c, int type, info_object const* hints) {
+// --- parts of a split by type: one color each; all ranks of this version are on one host ------------------------------------
+
+/// Where this process runs, by a name of MPI_Get_hw_resource_info, or without its "hwloc://".
+int color_by_hardware(std::string_view name) {
+    if (name == "mpi_shared_memory") return 0;
+    if (name.starts_with("hwloc://")) name.remove_prefix(8);
+    return hardware_instance(name, own_cpus()).value_or(MPI_UNDEFINED);
+}
+/// By the largest sort of hardware that parts these processes. One that takes no part in the split is asked, too: it cannot know
+/// by what the others go.
+int unguided_color(comm const& c, bool asked) {
+    constexpr auto n = hardware_sorts.size();
+    std::array<std::int32_t, n> mine;
+    for (std::size_t i = 0; i < n; ++i) mine[i] = asked ? color_by_hardware(hardware_sorts[i]) : MPI_UNDEFINED;
+    auto const all = everybody{c}.allgathered(mine);
+    for (std::size_t i = 0; i < n; ++i)
+        if (std::ranges::any_of(all, [&](auto const& other) { return other[i] != all.front()[i]; })) return mine[i];
+    return MPI_UNDEFINED;
+}
+int guided_color(comm const& c, int type, info_object const* hints) {
     if (type == MPI_COMM_TYPE_SHARED) return 0;
-    if (type != MPI_COMM_TYPE_HW_GUIDED && type != MPI_COMM_TYPE_RESOURCE_GUIDED) return MPI_UNDEFINED;
-    if (!hints) return MPI_UNDEFINED;
-    if (hints->hints.get("mpi_hw_resource_type") == "mpi_shared_memory") return 0;
+    if (type == MPI_UNDEFINED || !hints) return MPI_UNDEFINED;
+    if (auto const sort = hints->hints.get("mpi_hw_resource_type")) return color_by_hardware(*sort);
     auto const set = type == MPI_COMM_TYPE_RESOURCE_GUIDED ? hints->hints.get("mpi_pset_name") : std::nullopt;
     if (set == "mpi://WORLD") return 0;
     return set == "mpi://SELF" ? c.members.world(c.me).value : MPI_UNDEFINED;
+}
+int color_by_type(comm const& c, int type, info_object const* hints) {
+    auto const unguided = unguided_color(c, type == MPI_COMM_TYPE_HW_UNGUIDED);
+    return type == MPI_COMM_TYPE_HW_UNGUIDED ? unguided : guided_color(c, type, hints);
 }
 
 /// Waits until all that this process has started here is done; its requests stay for who waits for them. No other thread begins or
@@ -353,7 +376,7 @@ void Comm_split(call& on, comm& c, int color, int key, MPI_Comm& made) {
     made = handle_or_null(on.of(), split(on.of(), c, color, key));
 }
 void Comm_split_type(call& on, comm& c, int type, int key, info_object* hints, MPI_Comm& made) {
-    made = handle_or_null(on.of(), split(on.of(), c, part_by_type(c, type, hints), key));
+    made = handle_or_null(on.of(), split(on.of(), c, color_by_type(c, type, hints), key));
 }
 
 void Intercomm_create(call& on, comm& local, int leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm& made) {

@@ -1,6 +1,9 @@
 // Chapter 7 of the C interface: communicators.
 #include <algorithm>
 
+#include <mpt/mpi/hardware.hpp>
+#include <sched.h>
+
 #include "shared.hpp"
 
 namespace {
@@ -224,17 +227,63 @@ TEST(CCommunicators, AllRanksShareMemoryAndNoSmallerHardwareIsKnown) {
         };
         expect(split(MPI_COMM_TYPE_SHARED, size - me), {2, 1, 0});
         expect(split(me == 1 ? int{MPI_UNDEFINED} : int{MPI_COMM_TYPE_SHARED}, 0), me == 1 ? list{} : list{0, 2});
-        expect(split(MPI_COMM_TYPE_HW_UNGUIDED, 0), {});
         expect(split(MPI_COMM_TYPE_HW_GUIDED, 0), {});
         MPI_Info hints = MPI_INFO_NULL;
         MPI_Info_create(&hints);
-        MPI_Info_set(hints, "mpi_hw_resource_type", "hwloc://NUMANode");
-        expect(split(MPI_COMM_TYPE_HW_GUIDED, 0, hints), {});
+        for (auto const* unknown : {"hwloc://Toaster", "mpi://WORLD", "hwloc://"}) {
+            MPI_Info_set(hints, "mpi_hw_resource_type", unknown);
+            expect(split(MPI_COMM_TYPE_HW_GUIDED, 0, hints), {});
+        }
+        for (auto const* all : {"hwloc://Machine", "Machine"}) {
+            MPI_Info_set(hints, "mpi_hw_resource_type", all);
+            expect(split(MPI_COMM_TYPE_HW_GUIDED, 0, hints), {0, 1, 2});
+            expect(split(MPI_COMM_TYPE_RESOURCE_GUIDED, 0, hints), {0, 1, 2});
+        }
         MPI_Info_set(hints, "mpi_hw_resource_type", "mpi_shared_memory");
         expect(split(MPI_COMM_TYPE_HW_GUIDED, 0, hints), {0, 1, 2});
         MPI_Info_delete(hints, "mpi_hw_resource_type");
         MPI_Info_set(hints, "mpi_pset_name", "mpi://SELF");
         expect(split(MPI_COMM_TYPE_RESOURCE_GUIDED, 0, hints), {me});
+        MPI_Info_free(&hints);
+    });
+}
+
+/// Four ranks on two CPUs, two on each; the last may also run on the other one, and so belongs to none.
+TEST(CCommunicators, AreSplitByTheHardwareTheirRanksAreBoundTo) {
+    auto const cpus = mpt::own_cpus();
+    if (cpus.size() < 2) GTEST_SKIP() << "one CPU alone";
+    ranks(5, [&](int me, int) {
+        auto const bind = [&](std::initializer_list<int> to) {
+            cpu_set_t set;
+            CPU_ZERO(&set);
+            for (int const i : to) CPU_SET(static_cast<unsigned>(cpus[static_cast<std::size_t>(i)]), &set);
+            EXPECT_EQ(::sched_setaffinity(0, sizeof set, &set), 0);
+        };
+        if (me == 4) bind({0, 1});
+        else bind({me % 2});
+        MPI_Info hints = MPI_INFO_NULL;
+        MPI_Info_create(&hints);
+        MPI_Info_set(hints, "mpi_hw_resource_type", "hwloc://PU");
+        MPI_Comm guided = MPI_COMM_WORLD, unguided = MPI_COMM_WORLD, again = MPI_COMM_WORLD;
+        EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, hints, &guided), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &unguided), MPI_SUCCESS);
+        auto const mine = me == 4 ? list{} : list{me % 2, me % 2 + 2};
+        expect_members(guided, mine);
+        if (unguided != MPI_COMM_NULL) { // a larger sort may part them already
+            auto const found = members(unguided);
+            EXPECT_LT(found.size(), 5u);
+            EXPECT_TRUE(std::ranges::includes(found, mine));
+        }
+        MPI_Comm_split_type(MPI_COMM_WORLD, me == 0 ? int{MPI_UNDEFINED} : int{MPI_COMM_TYPE_HW_UNGUIDED}, 0, MPI_INFO_NULL,
+                            &again);
+        EXPECT_EQ(again == MPI_COMM_NULL, me == 0); // at least this parts them
+        if (again != MPI_COMM_NULL) MPI_Comm_free(&again);
+        if (me < 4) {
+            MPI_Comm_split_type(guided, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &again);
+            EXPECT_EQ(again, MPI_COMM_NULL); // no sort parts ranks of one CPU
+            MPI_Comm_free(&guided);
+        }
+        if (unguided != MPI_COMM_NULL) MPI_Comm_free(&unguided);
         MPI_Info_free(&hints);
     });
 }

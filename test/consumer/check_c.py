@@ -16,7 +16,8 @@ sys.dont_write_bytecode = True
 import check_installed
 from check_installed import output, run
 
-TREE = ['bin/mptcc', 'bin/mpicc', 'bin/mptcxx', 'bin/mpicxx', 'bin/mpic++', 'include/mpi.h', 'lib/libmpi_abi.so', 'lib/libmpi_abi.so.1',
+TREE = ['bin/mptcc', 'bin/mpicc', 'bin/mptcxx', 'bin/mpicxx', 'bin/mpic++', 'include/mpi.h', 'include/mpi_compat.h', 'lib/libmpi_abi.so',
+        'lib/libmpi_abi.so.1', 'lib/libmpt_mpi_compat.so', 'lib/libmpt_mpi_compat.so.1', 'lib/pkgconfig/mpt-mpi-compat.pc',
         'lib/pkgconfig/mpt-mpi.pc', 'share/man/man3/MPI_Send.3']
 
 
@@ -29,18 +30,22 @@ def by_wrappers(tree, source, tmp):
     run(bin_ / 'mpicc', tmp / 'ring.o', '-o', tmp / 'apart')
     for name in ('mptcxx', 'mpicxx', 'mpic++'):
         run(bin_ / name, '-x', 'c++', '-Wall', '-Wextra', '-Werror', program, '-o', tmp / name)
+    run(bin_ / 'mptcc', '-compat', '-Wall', '-Wextra', '-Werror', source / 'test/consumer/old.c', '-o', tmp / 'old')
+    run(bin_ / 'mptcxx', '-compat', '-x', 'c++', '-Wall', '-Wextra', '-Werror', source / 'test/consumer/old.c', '-o', tmp / 'old++')
     for option, wanted in (('-show', '-lmpi_abi'), ('-showme:compile', f'-I"{tree}/include"'), ('-showme:link', f'-L"{tree}/lib"'),
                            ('-showme:libs', 'mpi_abi'), ('-showme:version', 'mpt')):
         said = output(bin_ / 'mpicc', option)
         if wanted not in said:
             sys.exit(f'mpicc {option} says "{said}", without "{wanted}"')
+    if '-lmpt_mpi_compat -lmpi_abi' not in output(bin_ / 'mpicc', '-compat', '-show', program):
+        sys.exit('mpicc -compat -show does not name its library')
     if '-lmpi_abi' in output(bin_ / 'mpicc', '-show', '-c', program):
         sys.exit('mpicc -show -c names a library')
     if 'mine' not in output(bin_ / 'mpicc', '-show', program, env={**os.environ, 'MPICH_CC': 'mine'}):
         sys.exit('MPICH_CC is not heeded')
     if subprocess.run([bin_ / 'mpicc', '-showme:nonsense'], capture_output=True).returncode == 0:
         sys.exit('-showme:nonsense is no error')
-    return [tmp / name for name in ('mptcc', 'mpicc', 'apart', 'mptcxx', 'mpicxx', 'mpic++')]
+    return [tmp / name for name in ('mptcc', 'mpicc', 'apart', 'mptcxx', 'mpicxx', 'mpic++', 'old', 'old++')]
 
 
 def check_manual(tree):
@@ -62,9 +67,10 @@ def check_peer_bench(tree, source, tmp):
 
 
 def by_pkg_config(tree, source, tmp):
-    flags = output('pkg-config', '--cflags', '--libs', 'mpt-mpi', env={**os.environ, 'PKG_CONFIG_PATH': str(tree / 'lib/pkgconfig')})
-    run('cc', source / 'test/consumer/ring.c', '-o', tmp / 'ring', *shlex.split(flags))
-    return [tmp / 'ring']
+    for package, program in (('mpt-mpi', 'ring'), ('mpt-mpi-compat', 'old')):
+        flags = output('pkg-config', '--cflags', '--libs', package, env={**os.environ, 'PKG_CONFIG_PATH': str(tree / 'lib/pkgconfig')})
+        run('cc', source / f'test/consumer/{program}.c', '-o', tmp / program, *shlex.split(flags))
+    return [tmp / 'ring', tmp / 'old']
 
 
 def by_cmake(tree, source, tmp):

@@ -1,5 +1,7 @@
 // Programs of the C interface as processes: how they enter and leave, and how an error or MPI_Abort ends them all.
 #include <algorithm>
+#include <sstream>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -129,5 +131,37 @@ INSTANTIATE_TEST_SUITE_P(
             name, [](char c) { return c == ' ' || c == '-'; }, '_');
         return name;
     });
+
+/// What the tool of test/c/tool.cpp says of n ranks of test/c/traced.cpp, in any order.
+void expect_counts(ended const& e, int n) {
+    EXPECT_EQ(e.code, 0) << e.err;
+    EXPECT_EQ(e.err, "");
+    std::vector<std::string> lines, wanted;
+    std::istringstream in{e.out};
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    for (int r = 0; r < n; ++r) wanted.push_back("tool at rank " + std::to_string(r) + ": init 1 send 2 recv 2 finalize 1");
+    std::ranges::sort(lines);
+    EXPECT_EQ(lines, wanted);
+}
+std::string const traced = of_environment("MPT_TEST_TRACED", "traced"),
+                  tool = of_environment("MPT_TEST_TOOL", "libmpi_tool.so");
+
+TEST(c_processes, a_profiling_tool_sees_the_programs_calls_and_none_of_ours) {
+    for (int n : {1, 3})
+        for (auto const* how : {"_static", "_shared"}) {
+            SCOPED_TRACE(how);
+            expect_counts(run(mptrun + " -n " + std::to_string(n) + ' ' + traced + how, 30s), n);
+        }
+}
+TEST(c_processes, a_profiling_tool_may_be_preloaded) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer's runtime must come first";
+#endif
+    auto const plain = run(mptrun + " -n 3 " + traced, 30s);
+    EXPECT_EQ(plain.code, 0) << plain.err;
+    EXPECT_EQ(plain.out, "");
+    expect_counts(run("env LD_PRELOAD=" + tool + ' ' + mptrun + " -n 3 " + traced, 30s), 3);
+    expect_counts(run(mptrun + " -n 3 env LD_PRELOAD=" + tool + ' ' + traced, 30s), 3);
+}
 
 } // namespace

@@ -16,8 +16,10 @@
 ///   Limit     it must not move, and is not destroyed while it is active: wait() and collect(), or abandon() it, unless the job has ended.
 ///   Tests     test/stack_partitioned_test.cpp
 #pragma once
+#include <algorithm>
 #include <limits>
 #include <map>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>

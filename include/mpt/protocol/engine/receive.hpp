@@ -64,6 +64,7 @@ template <class World, class Route, protocol_set Use> struct engine<World, Route
             copy_small(data, f.payload.data() + sizeof what, capacity);
         else copy_bytes(data, f.payload.data() + sizeof what, std::min(n, capacity));
         got = {static_cast<std::int32_t>(n), what.tag};
+        on.counts_.taken_now.count(n);
     }
 };
 
@@ -147,6 +148,11 @@ void engine<World, Route, Use>::on_message(frame const& f, op what) noexcept {
     keep(f, a);
 }
 
+/// The way that a message of that kind came.
+constexpr way way_of(op kind) noexcept {
+    return kind == op::rts ? way::rendezvous : kind == op::e1 || kind == op::e1_sync ? way::loan : way::frame;
+}
+
 /// The size is known: finds room for it, and says in the result what is received. False: it cannot be received.
 template <class World, class Route, protocol_set Use>
 bool engine<World, Route, Use>::prepare(request& r, std::uint64_t size) noexcept {
@@ -165,6 +171,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     r.peer = a.from;
     r.other = a.sender;
     r.result = {a.from, a.label, a.size, status::ok};
+    counts_.received[static_cast<unsigned>(way_of(a.kind))].count(a.size);
     bool const room = prepare(r, a.size);
     if (!room) r.total = 0;
     switch (a.kind) {
@@ -203,6 +210,9 @@ void engine<World, Route, Use>::keep(frame const&, arrival const& came) noexcept
     }
     if (matching_.store(*a, {a->context, a->from, a->label}) != status::ok)
         return job_.abort(1, "mpt: out of memory for unexpected messages");
+    counts_.kept.count(a->size);
+    counts_.kept_most = std::max<std::uint64_t>(counts_.kept_most, matching_.arrivals());
+    tell(notice_kind::unexpected, a->what, a->from, a->size);
     if (eager) account(static_cast<std::int64_t>(sizeof(arrival) + came.size), a->from);
 }
 
@@ -224,6 +234,7 @@ void engine<World, Route, Use>::account(std::int64_t bytes, rank from) noexcept 
         if (p.throttling) return;
         p.throttling = true;
         throttling_.push_back(&p);
+        ++counts_.throttles;
         control(from, op::throttle, wire::throttle{1});
     } else if (bytes < 0 && unexpected_ <= limits_.unexpected_max / 2 && !throttling_.empty()) {
         for (auto* p : throttling_) {
@@ -269,8 +280,10 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
 
 template <class World, class Route, protocol_set Use>
 void engine<World, Route, Use>::begin_pull(request& r, arrival const& a) noexcept {
+    r.wanted.context = a.context; // which a receive of a probed message has not said
     if (r.total == 0) {
         control(a.from, op::fin, wire::fin{r.other.index, r.other.generation});
+        tell_received(r);
         return complete(r);
     }
     bool const pull = with(at(a.from), [&]<class E>(E& wire) {
@@ -322,10 +335,21 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
     if (state == joint_state::copying) return true;
     pulls_.erase(r);
     --active_;
-    if (state == joint_state::refused) return ask_push(r), true;
+    if (state == joint_state::refused) return ++counts_.refused, ask_push(r), true;
+    (fin ? counts_.pulled : counts_.joined).count(r.total);
+    tell_received(r);
     if (fin) control(r.peer, op::fin, wire::fin{r.other.index, r.other.generation});
     complete(r);
     return true;
+}
+
+/// So many bytes more were brought.
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::filled(request& r, std::uint64_t bytes) noexcept {
+    if ((r.moved += bytes) < r.total) return;
+    counts_.pushed.count(r.total);
+    tell_received(r);
+    complete(r);
 }
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_chunk(frame const& f) noexcept {
@@ -335,7 +359,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     if (!r || r->at != phase::filling || r->peer != f.from || h->offset > r->total || n > r->total - h->offset)
         return broken("a chunk for no receive", f.from);
     r->into.write(h->offset, f.payload.subspan(sizeof(wire::chunk)));
-    if ((r->moved += n) >= r->total) complete(*r);
+    filled(*r, n);
 }
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_chunk_loan(frame const& f) noexcept {
@@ -351,7 +375,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
             wire.give_back(f.from, h->loan);
         } else broken("a loan on a transport that does not lend", f.from);
     });
-    if ((r->moved += h->size) >= r->total) complete(*r);
+    filled(*r, h->size);
 }
 
 /// A peer broke the protocol: there is no sound way on.

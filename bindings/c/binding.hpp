@@ -30,6 +30,8 @@ struct fortran_booleans {
     std::array<std::byte, 16> yes{}, no{};
 };
 
+struct tool_state;
+
 enum class stage : std::uint8_t { before, running, over };
 
 struct binding {
@@ -72,6 +74,10 @@ struct binding {
     std::string last_error; // the sentence of the last error that was raised, with its code
     int last_code = MPI_SUCCESS;
 
+    std::once_flag tools_made;
+    std::unique_ptr<tool_state> tools; // of MPI_T (tools.hpp), once it was entered
+    protocol::notice_queue news;       // events for tools
+
     runtime<stack>& run() const noexcept { return env->native(); }
     /// A new handle. Throws mpi_error where there are no more.
     template <class Handle, class T> static Handle publish(handle_table<T>& table, ref<T> object) {
@@ -102,6 +108,15 @@ void predefine_operations(binding& b);
 void forget_operations(binding& b);
 /// Lets go of what was freed while it was active: done, or withdrawn.
 void free_orphans(binding& b);
+/// The variables for an environment: of this process, and as MPI_T set them.
+config::values configuration_of(binding& b);
+/// What tools saw last is what they see after MPI_Finalize.
+void keep_configuration(binding& b);
+/// Calls the functions that tools have registered for the events that wait.
+void tell_tools(binding& b);
+/// The lanes tell of what tools have registered for, and of nothing else.
+void watch_for_tools(binding& b);
+void leave_tools(binding& b);
 /// What chapters do when MPI is entered, and before it is left (while everything still works).
 void begin_chapters(binding& b, std::span<char const* const> arguments);
 void end_chapters(binding& b);

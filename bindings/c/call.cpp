@@ -98,8 +98,11 @@ void call::bytes(void const* p, std::int64_t n, char const* argument) const {
 
 void require_running(call& c) {
     auto const at = c.of().at;
-    if (at == stage::running) [[likely]]
+    if (at == stage::running) [[likely]] {
+        if (c.of().news.waiting()) [[unlikely]]
+            tell_tools(c.of());
         return;
+    }
     c.fail(MPI_ERR_OTHER, at == stage::before ? "called before MPI_Init" : "called after MPI_Finalize");
 }
 

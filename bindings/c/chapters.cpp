@@ -6,11 +6,13 @@ namespace mpt::c {
 void begin_chapters(binding& b, std::span<char const* const> arguments) {
     begin_attributes(b);
     b.infos.get(MPI_INFO_ENV).hints = environment_info(arguments, b.world->size());
+    watch_for_tools(b);
 }
 void end_chapters(binding& b) {
     end_attributes(b);
     flush_all(b);
     free_orphans(b);
+    leave_tools(b);
 }
 
 } // namespace mpt::c

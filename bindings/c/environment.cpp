@@ -44,7 +44,8 @@ void enter(call& on, int level, std::span<char const* const> arguments) {
     if (b.at == stage::over) on.fail(MPI_ERR_OTHER, "called after MPI_Finalize; MPI cannot be entered twice");
     b.env = adopted();
     if (!b.env) {
-        b.own = b.membership ? std::make_unique<environment<stack>>(*b.membership) : std::make_unique<environment<stack>>();
+        auto member = b.membership ? *b.membership : boot::detect();
+        b.own = std::make_unique<environment<stack>>(std::move(member), configuration_of(b));
         b.env = b.own.get();
     }
     b.thread_level = level;

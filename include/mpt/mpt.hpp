@@ -3,6 +3,7 @@
 #include <mpt/core/error.hpp>
 #include <mpt/mpi/communicator.hpp>
 #include <mpt/mpi/environment.hpp>
+#include <mpt/mpi/insight.hpp>
 #include <mpt/mpi/local_job.hpp>
 #include <mpt/mpi/request.hpp>
 #include <mpt/stack/standard.hpp>

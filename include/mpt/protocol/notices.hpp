@@ -11,13 +11,9 @@
 ///   Threads  everything by anybody at any time.
 ///   Tests    test/protocol_notices_test.cpp
 #pragma once
-#include <algorithm>
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <string_view>
-#include <utility>
-#include <vector>
+#include <memory>
 
 #include <mpt/core/atomics.hpp>
 #include <mpt/core/types.hpp>
@@ -49,54 +45,30 @@ struct notice {
 class notice_queue {
     template <class T> using atomic = native_atomics::atomic<T>;
 
-    std::mutex changing_;
-    std::vector<notice> ring_; // made when something is wanted
-    std::uint64_t first_ = 0, end_ = 0;
-    nanoseconds latest_{};
-    std::array<std::uint64_t, notice_kinds> lost_{};
+    struct impl;
+    std::unique_ptr<impl> impl_;
     atomic<std::uint32_t> wanted_{0};
     atomic<bool> waiting_{false};
 
 public:
     static constexpr std::size_t room = 1024;
 
-    notice_queue() = default;
+    notice_queue();
+    ~notice_queue();
     notice_queue(notice_queue const&) = delete;
 
     /// Only these kinds from here on. What was taken in before stays.
-    void want(std::uint32_t kinds) {
-        std::lock_guard const g{changing_};
-        if (kinds != 0 && ring_.empty()) ring_.resize(room);
-        wanted_.store(kinds, std::memory_order_relaxed); // order: a hint, the mutex decides
-    }
+    void want(std::uint32_t kinds);
     bool wants(notice_kind k) const noexcept {
-        return (wanted_.load(std::memory_order_relaxed) & bit_of(k)) != 0; // order: a hint, as above
+        return (wanted_.load(std::memory_order_relaxed) & bit_of(k)) != 0; // order: a hint, the mutex decides
     }
-    void post(notice n) noexcept {
-        std::lock_guard const g{changing_};
-        if (!wants(n.what)) return;
-        waiting_.store(true, std::memory_order_relaxed); // order: a hint, the mutex decides
-        if (end_ - first_ == room) {
-            ++lost_[static_cast<std::size_t>(n.what)];
-            return;
-        }
-        n.when = latest_ = std::max(n.when, latest_);
-        ring_[end_++ % room] = n;
-    }
+    void post(notice n) noexcept;
     /// Is there anything to take?
     bool waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); } // order: a hint, as above
     /// The earliest; false: there is none.
-    bool take(notice& n) noexcept {
-        std::lock_guard const g{changing_};
-        if (first_ == end_) return waiting_.store(false, std::memory_order_relaxed), false; // order: as above
-        n = ring_[first_++ % room];
-        return true;
-    }
+    bool take(notice& n) noexcept;
     /// How many of a kind were lost since it was asked for last.
-    std::uint64_t take_lost(notice_kind k) noexcept {
-        std::lock_guard const g{changing_};
-        return std::exchange(lost_[static_cast<std::size_t>(k)], 0);
-    }
+    std::uint64_t take_lost(notice_kind k) noexcept;
 };
 
 } // namespace mpt::inline v0::protocol

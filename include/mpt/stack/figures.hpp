@@ -12,7 +12,7 @@
 ///   sum          grows by how much it was                          bytes
 ///   level, most  how much there is now; the most there ever was    -, bytes
 ///   size         how much there can be                             -, bytes
-///   share        of that, how much is used                         millionths
+///   share        of that, how much is used                         billionths
 ///   timer        how long something took                           nanoseconds
 ///   state        which of the row's words holds                    place of the word
 ///

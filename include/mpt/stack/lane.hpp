@@ -20,7 +20,6 @@
 ///   Tests     test/stack_lane_test.cpp
 #pragma once
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -52,7 +51,7 @@ public:
 
     lane(lane_context<world_type> const& context, protocol::engine_limits const& limits, wait_facts const& facts,
          memory_source memory)
-        : world_{context.world}, job_{context.job}, heap_{context.heap}, tunings_{facts}, facts_{&tunings_.front()},
+        : world_{context.world}, job_{context.job}, heap_{context.heap}, facts_{&first_facts_}, first_facts_{facts},
           lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {}
 
     /// Runs f(engine) under the lane's lock.
@@ -166,12 +165,11 @@ public:
     world_type const& world() const noexcept { return world_; }
     /// As they are now: what was got stays as it was.
     wait_facts const& facts() const noexcept { return *facts_.load(std::memory_order_acquire); } // sync(lane.facts): acquire
-    /// Other numbers from here on; a wait that is under way goes on with the old ones.
+    /// Other numbers from here on, for who holds the lock by enter(); a wait that is under way goes on with the old ones.
     void tune(protocol::engine_limits const& limits, wait_facts const& facts) {
-        guard g{lock_};
         engine_.tune(limits);
-        tunings_.push_back(facts);
-        facts_.store(&tunings_.back(), std::memory_order_release); // sync(lane.facts): release
+        tunings_.push_back(std::make_unique<wait_facts>(facts));
+        facts_.store(tunings_.back().get(), std::memory_order_release); // sync(lane.facts): release
     }
     /// Adds this lane's figures.
     void add_to(figures& f) {
@@ -279,8 +277,9 @@ private:
     [[no_unique_address]] world_type world_;
     boot::job& job_;
     mem::slice_heap& heap_;
-    std::deque<wait_facts> tunings_; // all that there ever were: a wait may read any of them
     native_atomics::atomic<wait_facts const*> facts_;
+    wait_facts const first_facts_;
+    std::vector<std::unique_ptr<wait_facts const>> tunings_; // all later ones: a wait may read any of them
     std::uint64_t sleeps_ = 0;
     nanoseconds slept_{};
     [[no_unique_address]] lock_type lock_;

@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -71,18 +70,20 @@ public:
     boot::job& job() noexcept { return job_; }
     mem::slice_heap& heap() noexcept { return heap_; }
     config::values configuration() const {
-        std::scoped_lock const g{tuning_};
-        return config_;
+        return lanes_.front()->enter([this](auto&) { return config_; });
     }
     /// Changes a variable of a running job, here alone: what begins from now on follows it. One of config::live, else, and for a
-    /// bad value, mpt::error.
+    /// bad value, mpt::error. The first lane's lock keeps the variables; whoever holds it may take the others'.
     void tune(std::size_t row, std::string_view value) {
-        std::scoped_lock const g{tuning_};
         if (!config::is_live(row))
             throw error{errc::usage, "mpt: " + std::string{config::table[row].name} +
                                          " is read when a job starts, and cannot be changed now"};
-        config_.set(row, value);
-        for (auto& l : lanes_) l->tune(make_limits(), make_facts());
+        lanes_.front()->enter([&](auto&) {
+            config_.set(row, value);
+            lanes_.front()->tune(make_limits(), make_facts());
+            for (std::size_t i = 1; i < lanes_.size(); ++i)
+                lanes_[i]->enter([&](auto&) { lanes_[i]->tune(make_limits(), make_facts()); });
+        });
     }
     world_type const& world() const noexcept { return world_; }
     unsigned lanes() const noexcept { return static_cast<unsigned>(lanes_.size()); }
@@ -109,7 +110,8 @@ public:
         f[figure::lanes] = lanes_.size();
         f[figure::arena_used] = heap_.used();
         f[figure::arena_size] = heap_.whole().size();
-        if (auto const size = f[figure::arena_size]) f[figure::arena_share] = f[figure::arena_used] * 1'000'000 / size;
+        auto const used = static_cast<double>(f[figure::arena_used]), size = static_cast<double>(f[figure::arena_size]);
+        if (size > 0) f[figure::arena_share] = static_cast<std::uint64_t>(1e9 * used / size);
         return f;
     }
     /// A figure of a communicator, by its context. Walks what is posted or kept.
@@ -195,7 +197,6 @@ private:
     boot::job job_;
     mem::slice_heap heap_;
     std::vector<std::unique_ptr<lane<Stack>>> lanes_;
-    mutable std::mutex tuning_; // for config_ while lanes work
     bool left_ = false;
 };
 

@@ -668,7 +668,7 @@ void busy(MPI_T_event_instance, MPI_T_event_registration r, MPI_T_cb_safety, voi
     auto* const d = static_cast<diary*>(user_data);
     int x = 0;
     int const y = 5;
-    EXPECT_EQ(MPI_Sendrecv(&y, 1, MPI_INT, 0, 0, &x, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Sendrecv(&y, 1, MPI_INT, 0, 77, &x, 1, MPI_INT, 0, 77, MPI_COMM_SELF, MPI_STATUS_IGNORE), MPI_SUCCESS);
     EXPECT_EQ(x, 5);
     d->events.push_back({});
     EXPECT_EQ(MPI_T_event_handle_free(r, d, note_freed), MPI_SUCCESS);

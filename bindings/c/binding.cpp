@@ -1,5 +1,6 @@
 #include "binding.hpp"
 
+#include "tools.hpp"
 #include "transfer.hpp"
 
 namespace mpt::c {

@@ -32,6 +32,8 @@ struct fortran_booleans {
     std::array<std::byte, 16> yes{}, no{};
 };
 
+struct tool_state;
+
 enum class stage : std::uint8_t { before, running, over }; // of the world model
 enum class use : std::uint8_t { world, session };
 
@@ -45,8 +47,13 @@ struct binding {
     stage at = stage::before;
     native_atomics::atomic<bool> up{false}; // there is a use
     int uses = 0;                           // guarded by `changing`
-    bool one_thread = false;                // makes requests and ends them; guarded by `changing`
-    environment<stack>* env = nullptr;      // the home's
+    /// Of all uses.
+    stage life() const noexcept {
+        if (up.load(std::memory_order_relaxed)) return stage::running; // order: as where calls ask
+        return env ? stage::over : stage::before;
+    }
+    bool one_thread = false;           // makes requests and ends them; guarded by `changing`
+    environment<stack>* env = nullptr; // the home's
     int thread_level = MPI_THREAD_MULTIPLE;
     std::uint64_t main_thread = 0;
     std::optional<boot::membership> membership; // who we are, where nobody can find out: ranks that are threads
@@ -79,6 +86,10 @@ struct binding {
     std::optional<fortran_booleans> booleans;                                     // as MPI_Abi_set_fortran_booleans told
     std::string last_error; // the sentence of the last error that was raised, with its code
     int last_code = MPI_SUCCESS;
+
+    std::once_flag tools_made;
+    std::unique_ptr<tool_state> tools; // of MPI_T (tools.hpp), once it was entered
+    protocol::notice_queue news;       // events for tools
 
     runtime<stack>& run() const noexcept { return env->native(); }
     /// A new handle. Throws mpi_error where there are no more.
@@ -117,6 +128,15 @@ void free_orphans(binding& b);
 /// Calls are allowed between these. The last end of all waits until what was sent has left this process.
 void begin_use(binding& b, use what);
 void end_use(binding& b, use what);
+/// The variables for an environment: of this process, and as MPI_T set them.
+config::values configuration_of(binding& b);
+/// What tools saw last is what they see after MPI_Finalize.
+void keep_configuration(binding& b);
+/// Calls the functions that tools have registered for the events that wait.
+void tell_tools(binding& b);
+/// The lanes tell of what tools have registered for, and of nothing else.
+void watch_for_tools(binding& b);
+void leave_tools(binding& b);
 /// What chapters do when MPI is entered, and before it is left (while everything still works).
 void begin_chapters(binding& b, std::span<char const* const> arguments);
 void end_chapters(binding& b);

@@ -122,8 +122,11 @@ void call::bytes(void const* p, std::int64_t n, char const* argument) const {
 }
 
 void require_running(call& c) {
-    if (c.of().up.load(std::memory_order_relaxed)) [[likely]] // order: the program orders its own beginning before its calls
+    if (c.of().up.load(std::memory_order_relaxed)) [[likely]] { // order: the program orders its own beginning before its calls
+        if (c.of().news.waiting()) [[unlikely]]
+            tell_tools(c.of());
         return;
+    }
     if (c.of().at == stage::over) c.fail(MPI_ERR_OTHER, "called after MPI_Finalize");
     c.fail(MPI_ERR_OTHER, c.of().env ? "called after the last session was finalized" : "called before MPI_Init");
 }

@@ -37,6 +37,14 @@ class Entry:
         self.params = [p for p in function.parameters if p.kind.c != '...']
         self.by_name = {p.name: p for p in self.params}
 
+    def is_tools(self):
+        """Whether it belongs to the tools' interface, whose errors call no handler."""
+        return self.name.startswith('T_') and not self.f.later
+
+    def error(self, code):
+        """The class that a call raises or returns for a check's class."""
+        return 'MPI_T_ERR_INVALID' if self.is_tools() and not code.startswith('MPI_T_') else code
+
     # --- how an argument is passed on ---------------------------------------------------------------------------------------
 
     def decoded(self, p):
@@ -309,17 +317,19 @@ class Entry:
         if self.f.returns.name != 'ERROR_CODE':
             return [f'return impl::{self.name}({", ".join(p.name for p in self.params)});']
         comm = self.blamed()
-        flags = f'{str(large).lower()}, {str(self.f.anytime).lower()}'
+        head = f'return run("{name}", {str(large).lower()}, {str(self.f.anytime).lower()}'
+        if self.is_tools():
+            head = f'return run_tool("{name}", {str(self.name != "T_init_thread").lower()}'
         if self.f.later:
             lines = ([f'on.object({comm}, "{comm}");'] if comm else []) + ['on.not_supported();']
-            return [f'return run("{name}", {flags}, [&](call &on) {{ {" ".join(lines)} }});']
+            return [f'{head}, [&](call &on) {{ {" ".join(lines)} }});']
         before, given, after = [], ['on'], []
         for p in self.params:
             self.pass_on(p, large, before, given, after)
         act = [*self.handled_by(before), *before, f'{self.name}({", ".join(given)});', *after]
         if len(act) == 1:
-            return [f'return run("{name}", {flags}, [&](call &on) {{ {act[0]} }});']
-        return [f'return run("{name}", {flags}, [&](call &on) {{', *('    ' + line for line in act), '});']
+            return [f'{head}, [&](call &on) {{ {act[0]} }});']
+        return [f'{head}, [&](call &on) {{', *('    ' + line for line in act), '});']
 
     def pass_on(self, p, large, before, given, after):
         """How one argument of a form becomes the checked function's."""

@@ -32,6 +32,7 @@ std::shared_ptr<session_home<stack>> home_of(binding& b) {
     std::lock_guard const g{b.changing};
     if (!b.home)
         b.home = b.membership ? std::make_shared<session_home<stack>>(*b.membership) : session_home<stack>::of_process();
+    b.home->configure_by([&b] { return configuration_of(b); });
     return b.home;
 }
 
@@ -81,11 +82,14 @@ void enter(call& on, int level, std::span<char const* const> arguments) {
 void begin_use(binding& b, use what) {
     auto const home = home_of(b);
     auto& env = what == use::world ? home->enter_world() : home->enter();
-    std::lock_guard const g{b.changing};
-    ++b.uses;
-    if (what == use::session) leave_requests(b, false);
-    if (b.env != &env) settle_in(b, env);
-    b.up.store(true, std::memory_order_relaxed); // order: the program orders its own beginning before its calls
+    {
+        std::lock_guard const g{b.changing};
+        ++b.uses;
+        if (what == use::session) leave_requests(b, false);
+        if (b.env != &env) settle_in(b, env);
+        b.up.store(true, std::memory_order_relaxed); // order: the program orders its own beginning before its calls
+    }
+    watch_for_tools(b);
 }
 
 void end_use(binding& b, use what) {
@@ -96,6 +100,7 @@ void end_use(binding& b, use what) {
     if (count(1) == 0) {
         flush_all(b);
         free_orphans(b);
+        leave_tools(b);
     }
     if (what == use::world) b.home->leave_world();
     else b.home->leave();

@@ -83,4 +83,11 @@ int raise(call const& c, int code, std::string const& sentence) {
     return code;
 }
 
+int raise_tool(call const& c, int code, std::string const& sentence) {
+    bool const known = code >= MPI_T_ERR_CANNOT_INIT && code <= MPI_T_ERR_PVAR_NO_ATOMIC;
+    int const is = known ? code : code == MPI_ERR_NO_MEM ? MPI_T_ERR_MEMORY : MPI_T_ERR_INVALID;
+    remember(c.of(), is, std::string{c.name()} + ": " + (sentence.starts_with("mpt: ") ? sentence.substr(5) : sentence));
+    return is;
+}
+
 } // namespace mpt::c

@@ -174,13 +174,14 @@ def argument(entry, p):
 def faults(entry, p):
     """[(error class, what is wrong with the argument)]"""
     rule, found = p.kind.allowed.split()[0], []
-    optional = 'null' in p.words and rule != 'handle' or p.kind.name == 'WEIGHT'
+    optional = 'null' in p.words and (rule != 'handle' or p.kind.name not in entries.HANDLES) or p.kind.name == 'WEIGHT'
     free = rule == 'buffer' or rule == 'any' and p.kind.pattern and not p.length
     if pointed(p) and not optional and not free:
         found.append(('MPI_ERR_ARG', NULL))
     if (p.direction != 'out' or rule == 'buffer') and RULES[rule][1] and p.length != '*':
         found.append((p.kind.error, RULES[rule][1]))
-    return found + [('MPI_ERR_TYPE', 'is not committed')] * committed(entry, p)
+    found += [('MPI_ERR_TYPE', 'is not committed')] * committed(entry, p)
+    return [(entry.error(code), what) for code, what in found]
 
 
 def fault_list(entry):
@@ -193,6 +194,8 @@ def fault_list(entry):
     found = {'MPI_ERR_UNSUPPORTED_OPERATION': ['always: not yet supported by mpt']} if entry.f.later else {}
     for (code, what), arguments in by_fault.items():
         found.setdefault(code, []).append(f'{listed(arguments, "or")} {what}')
+    if entry.is_tools() and entry.name != 'T_init_thread':
+        found['MPI_T_ERR_NOT_INITIALIZED'] = ['called before MPI_T_init_thread or after the last MPI_T_finalize']
     if not entry.f.anytime:
         found['MPI_ERR_OTHER'] = ['called before MPI_Init or after MPI_Finalize']
     return found
@@ -205,9 +208,9 @@ def errors(entry):
     if not found:
         return out
     handler = f'`{entry.blamed()}`' if entry.blamed() else 'MPI_COMM_SELF'
-    out += ['.SH ERRORS', marked(
-        f'The error handler of {handler} is called first; the initial one ends the job. What is not allowed, by error class '
-        '(the operation itself may meet other errors):')]
+    first = 'No error handler is called' if entry.is_tools() else \
+        f'The error handler of {handler} is called first; the initial one ends the job'
+    out += ['.SH ERRORS', marked(f'{first}. What is not allowed, by error class (the operation itself may meet other errors):')]
     for code, what in found.items():
         out += paragraph(f'\\fB{code}\\fR', sentence('; '.join(what)))
     return out

@@ -55,7 +55,7 @@ def missing(function, page):
     classes = dict(re.findall(r'^\.TP\n\\fB(\w+)\\fR\n(.*)$', part(page, 'ERRORS'), re.MULTILINE))
     lines = '\n'.join(entry.checked() + entry.body(function.name, False))
     for check, argument in re.findall(r'\bon\.(\w+)\([^";]*"(\w+)"', re.sub(r'"MPI_\w+[^"]*", ', '', lines)):
-        code = CLASSES.get(check, entry.by_name[argument].kind.error)
+        code = entry.error(CLASSES.get(check, entry.by_name[argument].kind.error))
         if f'\\fI{argument}\\fR' not in classes.get(code, ''):
             yield f'{function.name}: {check} of {argument} gives {code}, which the page does not say'
 

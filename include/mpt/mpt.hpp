@@ -4,6 +4,7 @@
 #include <mpt/mpi/communicator.hpp>
 #include <mpt/mpi/environment.hpp>
 #include <mpt/mpi/intercommunicator.hpp>
+#include <mpt/mpi/insight.hpp>
 #include <mpt/mpi/local_job.hpp>
 #include <mpt/mpi/neighborhood.hpp>
 #include <mpt/mpi/request.hpp>

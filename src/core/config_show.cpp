@@ -81,6 +81,9 @@ of a job. Where the scope says *job*, every rank must hold the same value: this 
         out += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", r.name, initial_text(r), range(r),
                            r.where == scope::job ? "job" : "rank", r.help, also, r.origin);
     }
+    out += "\nA running program may change these, each rank for itself (`MPI_T_cvar_write`, `mpt::insight`):\n";
+    for (auto const name : live) out += fmt::format("{}`{}`", name == live.front() ? "" : ", ", name);
+    out += ".\n";
     out += R"(
 `MPT_BOOT` and names that begin with `MPT_BOOT_` are what `mptrun` tells the ranks that it starts. They are not for users and
 change without notice.

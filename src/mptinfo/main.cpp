@@ -12,6 +12,7 @@
 #include <mpt/config/show.hpp>
 #include <mpt/core/probe.hpp>
 #include <mpt/core/version.hpp>
+#include <mpt/stack/figures.hpp>
 #include <mpt/transport/self.hpp>
 #include <mpt/transport/smp.hpp>
 #include <mpt/transport/stream.hpp>
@@ -24,6 +25,7 @@ namespace config = mpt::config;
 constexpr std::string_view help = R"(usage: mptinfo [option]
   (none)           version, transports and what a probe says of them, variables that are set
   -e, --env        every variable: its value now, where it came from, default, range, scope, what it does
+  -f, --figures    what a rank can tell of its work: figures (performance variables of MPI_T) and what they count
   -p, --probe      every system call that a container may refuse
   -m, --markdown   docs/environment.md
   -V, --version    version and build
@@ -81,13 +83,35 @@ void show_probes() {
     }
 }
 
+std::string_view word_of(mpt::figure_sort s) {
+    switch (s) {
+    case mpt::figure_sort::counter: return "counter";
+    case mpt::figure_sort::sum: return "sum";
+    case mpt::figure_sort::level: return "level";
+    case mpt::figure_sort::most: return "most";
+    case mpt::figure_sort::size: return "size";
+    case mpt::figure_sort::share: return "share";
+    case mpt::figure_sort::timer: return "timer";
+    case mpt::figure_sort::state: return "state";
+    }
+    return "?";
+}
+
+void show_figures() {
+    for (auto const& row : mpt::figure_table) fmt::print("{:<28} {:<8} {}\n", row.name, word_of(row.sort), row.help);
+}
+
 int choose(int argc, char** argv) {
-    static constexpr option options[] = {{"env", no_argument, nullptr, 'e'},      {"probe", no_argument, nullptr, 'p'},
-                                         {"markdown", no_argument, nullptr, 'm'}, {"version", no_argument, nullptr, 'V'},
-                                         {"help", no_argument, nullptr, 'h'},     {nullptr, 0, nullptr, 0}};
-    int const chosen = ::getopt_long(argc, argv, "epmVh", options, nullptr);
+    static constexpr option options[] = {{"env", no_argument, nullptr, 'e'},
+                                         {"probe", no_argument, nullptr, 'p'},
+                                         {"figures", no_argument, nullptr, 'f'},
+                                         {"markdown", no_argument, nullptr, 'm'},
+                                         {"version", no_argument, nullptr, 'V'},
+                                         {"help", no_argument, nullptr, 'h'},
+                                         {nullptr, 0, nullptr, 0}};
+    int const chosen = ::getopt_long(argc, argv, "efpmVh", options, nullptr);
     if (chosen == '?') return '?';
-    if (chosen == -1 ? optind < argc : optind < argc || ::getopt_long(argc, argv, "epmVh", options, nullptr) != -1) {
+    if (chosen == -1 ? optind < argc : optind < argc || ::getopt_long(argc, argv, "efpmVh", options, nullptr) != -1) {
         fmt::print(stderr, "mptinfo: one option at a time\n");
         return '?';
     }
@@ -110,6 +134,7 @@ int run(int argc, char** argv) {
     case 'h': fmt::print("{}", help); return 0;
     case 'm': fmt::print("{}", config::markdown()); return 0;
     case 'p': show_probes(); return 0;
+    case 'f': show_figures(); return 0;
     case 'e': {
         bool const good = read(v);
         fmt::print("{}", config::explain(v));

@@ -66,6 +66,17 @@ def check_peer_bench(tree, source, tmp):
             sys.exit(f'peer_bench gives no {figure}: "{said}"')
 
 
+def check_tools(tree, source, tmp):
+    """A tool in plain C finds every variable, and sees what its rank did."""
+    run(tree / 'bin/mptcc', '-Wall', '-Wextra', '-Werror', '-O1', source / 'test/consumer/tools.c', '-o', tmp / 'tools')
+    said = output(tree / 'bin/mptrun', '-n', '2', tmp / 'tools', env={**os.environ, 'MPT_EAGER_MAX': '4K', 'MPT_NAP': '1234'})
+    wanted = ['cvar MPT_EAGER_MAX = 4096', 'cvar MPT_NAP = 1234', 'cvar MPT_WAIT = auto', 'cvar MPT_SINGLE_COPY = on',
+              'pvar mpt_e0_messages_received = 10', 'pvar mpt_rndv_bytes_received = 1048576', 'pvar mpt_lanes = 1', 'category mpt_traffic: .*',
+              'event mpt_unexpected_message: .*', 'events (9|1[0-9])']
+    if missing := [line for line in wanted if not re.search(rf'^{line}$', said, re.M)]:
+        sys.exit(f'a tool does not see {missing} in "{said}"')
+
+
 def by_pkg_config(tree, source, tmp):
     for package, program in (('mpt-mpi', 'ring'), ('mpt-mpi-compat', 'old')):
         flags = output('pkg-config', '--cflags', '--libs', package, env={**os.environ, 'PKG_CONFIG_PATH': str(tree / 'lib/pkgconfig')})
@@ -107,6 +118,7 @@ def main():
         check_manual(tree)
         if how == 'mptcc':
             check_peer_bench(tree, source, tmp)
+            check_tools(tree, source, tmp)
         if (programs := ways[how](tree, source, tmp)) is None:
             print('skipped: the wheel of MPICH cannot be had (no network?)')
             return 77

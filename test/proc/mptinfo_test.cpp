@@ -4,6 +4,7 @@
 #include <mpt/config/config.hpp>
 #include <mpt/core/probe.hpp>
 #include <mpt/core/version.hpp>
+#include <mpt/stack/figures.hpp>
 
 #include "../support/process.hpp"
 
@@ -38,6 +39,12 @@ TEST(mptinfo, env_shows_every_row_with_its_value_and_where_it_came_from) {
     EXPECT_TRUE(has(line_of(e.out, "MPT_SINGLE_COPY"), " off ")) << e.out;
     EXPECT_TRUE(has(line_of(e.out, "MPT_SINGLE_COPY"), "MPICH_SMP_SINGLE_COPY_OFF"));
     EXPECT_TRUE(has(line_of(e.out, "MPT_YIELD"), "default"));
+}
+
+TEST(mptinfo, figures_shows_every_row_of_their_table) {
+    auto const e = run(mptinfo + " --figures");
+    EXPECT_EQ(e.code, 0) << e.err;
+    for (auto const& r : mpt::figure_table) EXPECT_TRUE(has(line_of('\n' + e.out, r.name), r.help)) << r.name;
 }
 
 TEST(mptinfo, a_misspelt_name_is_a_warning_and_a_bad_value_an_exit_code) {

@@ -97,6 +97,9 @@ public:
         return *this;
     }
 
+    /// The same by the row's place.
+    values& set(std::size_t row, std::string_view value) { return assign(row, value), *this; }
+
     setting const& at(std::size_t row) const noexcept { return settings_[row]; }
     /// Whole sentences, without a line's end.
     std::span<std::string const> warnings() const noexcept { return warnings_; }

@@ -21,6 +21,7 @@
 ///   Source   MPI-4.1 sections 7.4.2 (from a group) and 11.3
 #pragma once
 #include <array>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -42,6 +43,7 @@ template <class Stack = standard_stack> class session_home {
     std::unique_ptr<environment<Stack>> own_;
     environment<Stack>* env_ = nullptr;
     int users_ = 0;
+    std::function<config::values()> configure_ = config::values::of_process;
 
 public:
     session_home() = default;
@@ -51,6 +53,12 @@ public:
         auto const name = "sessions of " + Stack::describe();
         return std::static_pointer_cast<session_home>(
             process_registry::instance().kept_or(name, [] { return std::make_shared<session_home>(); }));
+    }
+
+    /// Where the variables of an environment of our own come from.
+    void configure_by(std::function<config::values()> source) {
+        std::lock_guard const g{changing_};
+        configure_ = std::move(source);
     }
 
     /// Begins a use; the environment is there until the use ends.
@@ -83,7 +91,7 @@ private:
         if (own_) return own_->native().job().come_back();
         env_ = adopted();
         if (env_) return;
-        own_ = std::make_unique<environment<Stack>>(member_ ? *member_ : boot::detect(), config::values::of_process(), how);
+        own_ = std::make_unique<environment<Stack>>(member_ ? *member_ : boot::detect(), configure_(), how);
         env_ = own_.get();
     }
     /// The environment that another part of this process has made already, if it is of our stack.

@@ -27,6 +27,8 @@
 #include <mpt/core/assert.hpp>
 #include <mpt/core/pool.hpp>
 #include <mpt/protocol/arrival.hpp>
+#include <mpt/protocol/counts.hpp>
+#include <mpt/protocol/notices.hpp>
 #include <mpt/protocol/peers.hpp>
 #include <mpt/protocol/request.hpp>
 #include <mpt/transport/route.hpp>
@@ -166,6 +168,15 @@ public:
     std::uint64_t unexpected_high_water() const noexcept { return unexpected_high_; }
     wires_type& wires() noexcept { return wires_; }
 
+    // --- for who looks on -----------------------------------------------------------------------------------------------------
+    counts const& counted() const noexcept { return counts_; }
+    std::uint32_t requests_alive() const noexcept { return requests_.alive(); }
+    /// From here on this queue is told what it wants.
+    void watch(notice_queue& by) { watchers_.push_back(&by); }
+    void unwatch(notice_queue& by) noexcept { std::erase(watchers_, &by); }
+    /// Other numbers from here on; messages under way are not touched.
+    void tune(engine_limits const& limits) noexcept { limits_ = limits; }
+
 private:
     using peer_state = peer;
     struct landing;
@@ -265,12 +276,24 @@ private:
     void hope_for_push(request& r) noexcept;
     bool advance_hope(request& r) noexcept;
     void heard_of(request& r) noexcept;
+    void filled(request& r, std::uint64_t bytes) noexcept;
     void on_chunk(frame const& f) noexcept;
     void on_chunk_loan(frame const& f) noexcept;
     void on_retract(frame const& f) noexcept;
     arrival* kept_of(rank from, wire::retract const& sender) noexcept;
     void account(std::int64_t bytes, rank from) noexcept;
     [[noreturn]] void broken(std::string_view what, rank from) noexcept;
+
+    // who looks on
+    void tell(notice_kind what, envelope const& about, rank peer, std::uint64_t size) noexcept {
+        if (!watchers_.empty()) [[unlikely]]
+            tell_watchers({what, about.context, peer, about.label, size, {}});
+    }
+    void tell_watchers(notice n) noexcept;
+    void tell_received(request const& r) noexcept {
+        tell(notice_kind::received, {r.wanted.context, r.peer, r.result.label}, r.peer, r.result.bytes);
+    }
+    void tell_sent(request const& r) noexcept { tell(notice_kind::sent, r.wanted, r.peer, r.from.size()); }
 
     engine_limits limits_;
     boot::job& job_;
@@ -284,7 +307,8 @@ private:
     std::vector<peer_state*> stuck_;      // peers with waiting sends or control frames
     std::vector<peer_state*> flushing_;   // the same, while they are walked
     std::vector<peer_state*> throttling_; // peers that we asked to announce
-    std::uint32_t sends_ = 0;
+    counts counts_;
+    std::vector<notice_queue*> watchers_;
     std::uint32_t loanless_ = 0; // chunks in a row that found no loan
     std::uint32_t active_ = 0;   // requests on an active list, or errands: sleeping would stop them
     typename World::atomics::template atomic<std::uint32_t> errands_left_{0}; // changed under the lane's lock

@@ -28,6 +28,7 @@
 
 #include <mpt/lock/lock.hpp>
 #include <mpt/lock/none.hpp>
+#include <mpt/stack/figures.hpp>
 #include <mpt/stack/stack.hpp>
 #include <mpt/wait/record.hpp>
 
@@ -50,7 +51,7 @@ public:
 
     lane(lane_context<world_type> const& context, protocol::engine_limits const& limits, wait_facts const& facts,
          memory_source memory)
-        : world_{context.world}, job_{context.job}, heap_{context.heap}, facts_{facts},
+        : world_{context.world}, job_{context.job}, heap_{context.heap}, facts_{&first_facts_}, first_facts_{facts},
           lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {}
 
     /// Runs f(engine) under the lane's lock.
@@ -62,7 +63,7 @@ public:
     /// Waits until done(engine), which is asked under the lock, and not again once it said yes: it may take what it found.
     /// Throws mpt::error when the job is ended meanwhile.
     template <class Done> void wait(waiting const& about, Done&& done) {
-        typename Stack::wait_type w{facts_};
+        typename Stack::wait_type w{facts()};
         telling said{*this};
         for (std::uint32_t turns = 1;; ++turns) {
             std::size_t moved = 0;
@@ -162,7 +163,36 @@ public:
     }
 
     world_type const& world() const noexcept { return world_; }
-    wait_facts const& facts() const noexcept { return facts_; }
+    /// As they are now: what was got stays as it was.
+    wait_facts const& facts() const noexcept { return *facts_.load(std::memory_order_acquire); } // sync(lane.facts): acquire
+    /// Other numbers from here on, for who holds the lock by enter(); a wait that is under way goes on with the old ones.
+    void tune(protocol::engine_limits const& limits, wait_facts const& facts) {
+        engine_.tune(limits);
+        tunings_.push_back(std::make_unique<wait_facts>(facts));
+        facts_.store(tunings_.back().get(), std::memory_order_release); // sync(lane.facts): release
+    }
+    /// Adds this lane's figures.
+    void add_to(figures& f) {
+        guard g{lock_};
+        add(f, engine_.counted());
+        auto const& tables = engine_.tables();
+        f[figure::requests] += engine_.requests_alive();
+        f[figure::unexpected_queue] += tables.arrivals();
+        f[figure::posted_queue] += tables.posted();
+        f[figure::unexpected_memory] += engine_.unexpected_bytes();
+        auto& most = f[figure::unexpected_memory_most];
+        most = std::max(most, engine_.unexpected_high_water());
+        f[figure::sleeps] += sleeps_;
+        f[figure::time_asleep] += static_cast<std::uint64_t>(slept_.count());
+    }
+    /// How many receives of a context are posted here, and how many of its messages are kept.
+    std::pair<std::uint64_t, std::uint64_t> queues_of(context_id c) {
+        guard g{lock_};
+        std::pair<std::uint64_t, std::uint64_t> n{};
+        engine_.tables().each_posted([&](protocol::posted_hook const& p) { n.first += p.what.context == c; });
+        engine_.tables().each_arrival([&](protocol::arrival_hook const& a) { n.second += a.what.context == c; });
+        return n;
+    }
 
     /// For paths that hold the lock by themselves, and for tests.
     lock_type& lock() noexcept { return lock_; }
@@ -214,9 +244,12 @@ private:
             show_kept();
         }
         if (!bell) return world_.sleep_for(a_break), false;
+        auto const before = world_.now();
         engine_.sleep(world_, armed, longest_nap(w.nap()));
+        auto const slept = world_.now() - before;
         guard g{lock_};
         engine_.disarm();
+        ++sleeps_, slept_ += slept;
         return false;
     }
     /// The first messages here that nobody has asked for, in the rank's record: a report of a rank that hangs compares them with
@@ -244,7 +277,11 @@ private:
     [[no_unique_address]] world_type world_;
     boot::job& job_;
     mem::slice_heap& heap_;
-    wait_facts facts_;
+    native_atomics::atomic<wait_facts const*> facts_;
+    wait_facts const first_facts_;
+    std::vector<std::unique_ptr<wait_facts const>> tunings_; // all later ones: a wait may read any of them
+    std::uint64_t sleeps_ = 0;
+    nanoseconds slept_{};
     [[no_unique_address]] lock_type lock_;
     engine_type engine_;
     std::span<std::unique_ptr<lane> const> all_;

@@ -19,7 +19,6 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -28,6 +27,7 @@
 #include <mpt/config/show.hpp>
 #include <mpt/core/registry.hpp>
 #include <mpt/core/version.hpp>
+#include <mpt/stack/figures.hpp>
 #include <mpt/stack/group.hpp>
 #include <mpt/stack/lane.hpp>
 #include <mpt/wait/cpus.hpp>
@@ -48,14 +48,14 @@ public:
         require_matching_core();
         auto const lanes = v.template get<"MPT_LANES">();
         auto const limits = make_limits();
-        facts_ = make_facts();
+        auto const facts = make_facts();
         memory_source const memory{[](void* self, std::size_t n, std::size_t align) noexcept -> void* {
                                        return static_cast<mem::slice_heap*>(self)->extent(n, align).data();
                                    },
                                    &heap_};
         for (unsigned i = 0; i < lanes; ++i)
             lanes_.push_back(std::make_unique<lane<Stack>>(lane_context<world_type>{world_, job_, heap_, 0, i, lanes, config_},
-                                                           limits, facts_, memory));
+                                                           limits, facts, memory));
         for (auto& l : lanes_) l->join(lanes_);
         if (job_.me() == 0) std::fputs(config::announce(config_).c_str(), stderr); // nothing, when all is well and nobody asks
         if (how == beginning::alone) {
@@ -81,7 +81,22 @@ public:
     std::int32_t size() const noexcept { return job_.size(); }
     boot::job& job() noexcept { return job_; }
     mem::slice_heap& heap() noexcept { return heap_; }
-    config::values const& configuration() const noexcept { return config_; }
+    config::values configuration() const {
+        return lanes_.front()->enter([this](auto&) { return config_; });
+    }
+    /// Changes a variable of a running job, here alone: what begins from now on follows it. One of config::live, else, and for a
+    /// bad value, mpt::error. The first lane's lock keeps the variables; whoever holds it may take the others'.
+    void tune(std::size_t row, std::string_view value) {
+        if (!config::is_live(row))
+            throw error{errc::usage, "mpt: " + std::string{config::table[row].name} +
+                                         " is read when a job starts, and cannot be changed now"};
+        lanes_.front()->enter([&](auto&) {
+            config_.set(row, value);
+            lanes_.front()->tune(make_limits(), make_facts());
+            for (std::size_t i = 1; i < lanes_.size(); ++i)
+                lanes_[i]->enter([&](auto&) { lanes_[i]->tune(make_limits(), make_facts()); });
+        });
+    }
     world_type const& world() const noexcept { return world_; }
     unsigned lanes() const noexcept { return static_cast<unsigned>(lanes_.size()); }
     lane<Stack>& lane_at(unsigned i) noexcept { return *lanes_[i]; }
@@ -113,6 +128,30 @@ public:
             lanes_.front()->wait({wait_for::start}, [&](auto&) { return job_.is_open(r); });
             job_.compare_with(r);
         }
+    }
+    /// What this rank can tell of its own work, now (stack/figures.hpp). By any thread; takes the locks of the lanes in turn.
+    figures look() {
+        figures f;
+        for (auto& l : lanes_) l->add_to(f);
+        f[figure::waiting_for] = static_cast<std::uint64_t>(read(job_.record(me()).waiting).what);
+        f[figure::lanes] = lanes_.size();
+        f[figure::arena_used] = heap_.used();
+        f[figure::arena_size] = heap_.whole().size();
+        auto const used = static_cast<double>(f[figure::arena_used]), size = static_cast<double>(f[figure::arena_size]);
+        if (size > 0) f[figure::arena_share] = static_cast<std::uint64_t>(1e9 * used / size);
+        return f;
+    }
+    /// A figure of a communicator, by its context. Walks what is posted or kept.
+    std::uint64_t look_at(figure f, context_id c) {
+        auto const [posted, kept] = lane_of(c).queues_of(c);
+        return f == figure::comm_posted_queue ? posted : kept;
+    }
+    /// From here on the queue is told what it wants of what happens in the lanes, until unwatch().
+    void watch(protocol::notice_queue& by) {
+        for (auto& l : lanes_) l->enter([&](auto& engine) { engine.watch(by); });
+    }
+    void unwatch(protocol::notice_queue& by) noexcept {
+        for (auto& l : lanes_) l->enter([&](auto& engine) { engine.unwatch(by); });
     }
 
     /// Finishes every send, then meets the others. Called by the destructor; a second call does nothing.
@@ -199,7 +238,6 @@ private:
     [[no_unique_address]] world_type world_{};
     boot::job job_;
     mem::slice_heap heap_;
-    wait_facts facts_;
     std::vector<std::unique_ptr<lane<Stack>>> lanes_;
     bool met_ = false, left_ = false;
 };

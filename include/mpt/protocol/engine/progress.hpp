@@ -20,6 +20,7 @@ template <class List, class Step> std::size_t each_once(List& items, Step&& step
 template <class World, class Route, protocol_set Use> std::size_t engine<World, Route, Use>::progress() noexcept {
     constexpr std::size_t budget = 32;
     std::size_t moved = 0;
+    ++counts_.rounds;
     wires_.each([&](auto& wire) noexcept {
         moved += wire.poll([this](frame const& f) noexcept { on_frame(f); }, budget);
         wire.flush();
@@ -101,7 +102,14 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
 }
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::ring_own_bell() noexcept {
+    ++counts_.rings;
     if (bell_) bell_->ring(world_, job_.fences());
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::tell_watchers(notice n) noexcept {
+    n.when = world_.now();
+    for (auto* const q : watchers_)
+        if (q->wants(n.what)) q->post(n);
 }
 
 /// Sleeps outside the lane's lock: an endpoint is asked for nothing that another thread may change. A lane with descriptors

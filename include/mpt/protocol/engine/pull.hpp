@@ -16,8 +16,10 @@ namespace mpt::inline v0::protocol {
 
 template <class World, class Route, protocol_set Use>
 void engine<World, Route, Use>::begin_pull(request& r, arrival const& a) noexcept {
+    r.wanted.context = a.context; // which a receive of a probed message has not said
     if (r.total == 0) {
         control(a.from, op::fin, wire::fin{r.other.index, r.other.generation});
+        tell_received(r);
         return complete(r);
     }
     enum class way : std::uint8_t { push, hope, pull };
@@ -116,10 +118,21 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
     if (state == joint_state::copying) return true;
     pulls_.erase(r);
     --active_;
-    if (state == joint_state::refused) return ask_push(r), true;
+    if (state == joint_state::refused) return ++counts_.refused, ask_push(r), true;
+    (fin ? counts_.pulled : counts_.joined).count(r.total);
+    tell_received(r);
     if (fin) control(r.peer, op::fin, wire::fin{r.other.index, r.other.generation});
     complete(r);
     return true;
+}
+
+/// So many bytes more were brought.
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::filled(request& r, std::uint64_t bytes) noexcept {
+    if ((r.moved += bytes) < r.total) return;
+    counts_.pushed.count(r.total);
+    tell_received(r);
+    complete(r);
 }
 
 constexpr bool takes_chunks(request const& r) noexcept { return r.at == phase::filling || r.at == phase::hoping; }
@@ -132,7 +145,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
         return broken("a chunk for no receive", f.from);
     heard_of(*r);
     r->into.write(h->offset, f.payload.subspan(sizeof(wire::chunk)));
-    if ((r->moved += n) >= r->total) complete(*r);
+    filled(*r, n);
 }
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_chunk_loan(frame const& f) noexcept {
@@ -149,7 +162,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
             wire.give_back(f.from, h->loan);
         } else broken("a loan on a transport that does not lend", f.from);
     });
-    if ((r->moved += h->size) >= r->total) complete(*r);
+    filled(*r, h->size);
 }
 
 } // namespace mpt::inline v0::protocol

@@ -64,6 +64,7 @@ template <class World, class Route, protocol_set Use> struct engine<World, Route
             copy_small(data, f.payload.data() + sizeof what, capacity);
         else copy_bytes(data, f.payload.data() + sizeof what, std::min(n, capacity));
         got = {static_cast<std::int32_t>(n), what.tag};
+        on.counts_.taken_now.count(n);
     }
 };
 
@@ -148,6 +149,11 @@ void engine<World, Route, Use>::on_message(frame const& f, op what) noexcept {
     keep(f, a);
 }
 
+/// The way that a message of that kind came.
+constexpr way way_of(op kind) noexcept {
+    return kind == op::rts ? way::rendezvous : kind == op::e1 || kind == op::e1_sync ? way::loan : way::frame;
+}
+
 /// The size is known: finds room for it, and says in the result what is received. False: it cannot be received.
 template <class World, class Route, protocol_set Use>
 bool engine<World, Route, Use>::prepare(request& r, std::uint64_t size) noexcept {
@@ -166,6 +172,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     r.peer = a.from;
     r.other = a.sender;
     r.result = {a.from, a.label, a.size, status::ok};
+    counts_.received[static_cast<unsigned>(way_of(a.kind))].count(a.size);
     bool const room = prepare(r, a.size);
     if (!room) r.total = 0;
     switch (a.kind) {
@@ -204,6 +211,9 @@ void engine<World, Route, Use>::keep(frame const&, arrival const& came) noexcept
     }
     if (matching_.store(*a, {a->context, a->from, a->label}) != status::ok)
         return job_.abort(1, "mpt: out of memory for unexpected messages");
+    counts_.kept.count(a->size);
+    counts_.kept_most = std::max<std::uint64_t>(counts_.kept_most, matching_.arrivals());
+    tell(notice_kind::unexpected, a->what, a->from, a->size);
     if (eager) account(static_cast<std::int64_t>(sizeof(arrival) + came.size), a->from);
 }
 
@@ -225,6 +235,7 @@ void engine<World, Route, Use>::account(std::int64_t bytes, rank from) noexcept 
         if (p.throttling) return;
         p.throttling = true;
         throttling_.push_back(&p);
+        ++counts_.throttles;
         control(from, op::throttle, wire::throttle{1});
     } else if (bytes < 0 && unexpected_ <= limits_.unexpected_max / 2 && !throttling_.empty()) {
         for (auto* p : throttling_) {

@@ -18,6 +18,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     auto& p = at(r.peer);
     if (p.waiting.empty() && start(r, p) == pushed::yes) return;
     r.at = phase::waiting;
+    ++counts_.queued;
     p.waiting.push_back(r);
     p.clear = false;
     if (!p.stuck) p.stuck = true, stuck_.push_back(&p);
@@ -43,6 +44,7 @@ auto engine<World, Route, Use>::start_on(E& wire, request& r, peer_state& p) noe
                 bool no_loan = false;
                 auto const done = push_e1(wire, r, no_loan);
                 if (!no_loan) return done;
+                ++counts_.loanless;
             }
         }
     }
@@ -61,6 +63,7 @@ auto engine<World, Route, Use>::push_e0(E& wire, request& r) noexcept -> pushed 
     else wire::write(room, wire::e0{what});
     r.from.read(0, room.subspan(head));
     wire.commit(std::move(cell), static_cast<std::uint16_t>(sync ? op::e0_sync : op::e0));
+    counts_.sent[static_cast<unsigned>(way::frame)].count(r.from.size());
     if (sync) r.at = phase::acking, ++outstanding_;
     else complete(r);
     return pushed::yes;
@@ -78,6 +81,7 @@ auto engine<World, Route, Use>::push_e1(E& wire, request& r, bool& no_loan) noex
                 wire::e1{wire::label::of(r.wanted.context, r.wanted.label), static_cast<std::uint32_t>(r.from.size()),
                          loan.ref(), requests_.index_of(&r), requests_.generation_of(&r)});
     wire.commit(std::move(cell), static_cast<std::uint16_t>(sync ? op::e1_sync : op::e1));
+    counts_.sent[static_cast<unsigned>(way::loan)].count(r.from.size());
     if (sync) r.at = phase::acking, ++outstanding_;
     else complete(r);
     return pushed::yes;
@@ -108,6 +112,8 @@ auto engine<World, Route, Use>::push_rts(E& wire, request& r) noexcept -> pushed
     }
     wire::write(cell.payload(), head);
     wire.commit(std::move(cell), static_cast<std::uint16_t>(op::rts));
+    counts_.sent[static_cast<unsigned>(way::rendezvous)].count(r.from.size());
+    tell(notice_kind::offered, r.wanted, r.peer, r.from.size());
     r.at = phase::offered;
     ++outstanding_;
     r.moved = 0;
@@ -120,20 +126,21 @@ bool engine<World, Route, Use>::send_now(rank to, context_id context, tag label,
     auto& p = at(to);
     if (!p.clear) [[unlikely]]
         return false;
-    if (++sends_ % 64 == 0) [[unlikely]]
+    if (++counts_.tried % 64 == 0) [[unlikely]]
         progress(); // a sender that never receives must still hear "throttle"
     return with(
         p, [&]<class E>(E & wire) __attribute__((always_inline)) {
             constexpr auto room = std::min<std::size_t>(max_frame<E> - sizeof(wire::e0), Use.e0_max);
-            if (n > room) return false;
+            if (n > room) return ++counts_.declined, false;
             auto cell = wire.reserve(to, sizeof(wire::e0) + n);
-            if (!cell) return false;
+            if (!cell) return ++counts_.declined, false;
             auto* const at = cell.payload().data();
             auto const head = wire::label::of(context, label);
             std::memcpy(at, &head, sizeof head);
             if constexpr (room <= small_copy) copy_small(at + sizeof head, static_cast<std::byte const*>(data), n);
             else copy_bytes(at + sizeof head, static_cast<std::byte const*>(data), n);
             wire.commit(std::move(cell), static_cast<std::uint16_t>(op::e0));
+            counts_.sent_now_bytes += n;
             if constexpr (to_ourselves<E>) wake_threads();
             return true;
         });
@@ -155,6 +162,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     if (!r || r->at != phase::offered || r->peer != f.from) return broken("a fin for no rendezvous", f.from);
     withdraw_offer(*r);
     --outstanding_;
+    tell_sent(*r);
     complete(*r);
 }
 
@@ -197,6 +205,8 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     if (!h) return broken("a short throttle", f.from);
     auto& p = at(f.from);
     p.throttled = h->on != 0;
+    counts_.throttled += p.throttled;
+    tell(p.throttled ? notice_kind::throttled : notice_kind::relieved, {}, f.from, 0);
     p.clear = !p.throttled && p.waiting.empty();
 }
 
@@ -248,6 +258,7 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
             case joint_state::done:
                 withdraw_offer(r);
                 --outstanding_;
+                tell_sent(r);
                 complete(r);
                 return true;
             case joint_state::refused: withdraw_offer(r); return true; // the receiver's cts is on its way
@@ -267,6 +278,7 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
     pushes_.erase(r);
     --active_;
     --outstanding_;
+    tell_sent(r);
     complete(r);
     return true;
 }

@@ -488,6 +488,27 @@ TEST(CGraphs, EdgesThatAreNoneAreRefused) {
     });
 }
 
+TEST(CGraphs, AnIntercommunicatorHasNeitherAGraphNorNeighbours) {
+    ranks(2, [](int me, int) {
+        MPI_Comm inter = MPI_COMM_NULL, c = MPI_COMM_NULL;
+        int const zero = 0, one = 1;
+        int got = 0;
+        EXPECT_EQ(MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - me, 3, &inter), MPI_SUCCESS);
+        MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+        auto const refused = {"intercommunicator"};
+        expect_failure(MPI_Graph_create(inter, 1, &one, &zero, 0, &c), MPI_ERR_COMM, refused);
+        expect_failure(MPI_Graph_map(inter, 1, &one, &zero, &got), MPI_ERR_COMM, refused);
+        expect_failure(MPI_Dist_graph_create(inter, 1, &zero, &one, &zero, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &c), MPI_ERR_COMM,
+                       refused);
+        expect_failure(
+            MPI_Dist_graph_create_adjacent(inter, 1, &zero, MPI_UNWEIGHTED, 1, &zero, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &c),
+            MPI_ERR_COMM, refused);
+        expect_failure(MPI_Neighbor_alltoall(&one, 1, MPI_INT, &got, 1, MPI_INT, inter), MPI_ERR_COMM, refused);
+        EXPECT_EQ(c, MPI_COMM_NULL);
+        MPI_Comm_free(&inter);
+    });
+}
+
 TEST(CGraphs, BuffersAndCountsOfNeighboursAreChecked) {
     ranks(2, [](int, int) {
         list const two{2}, round{1}, counts{1, -1}, places{0, 1};

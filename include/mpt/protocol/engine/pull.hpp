@@ -22,17 +22,17 @@ void engine<World, Route, Use>::begin_pull(request& r, arrival const& a) noexcep
         tell_received(r);
         return complete(r);
     }
-    enum class way : std::uint8_t { push, hope, pull };
+    enum class by : std::uint8_t { push, hope, pull };
     auto const how = with(at(a.from), [&]<class E>(E&) {
         if constexpr (reads<E>) {
-            if (!a.offer.readable || !r.into.is_contiguous() || !limits_.single_copy) return way::push;
+            if (!a.offer.readable || !r.into.is_contiguous() || !limits_.single_copy) return by::push;
             r.where = {a.offer.address, a.offer.size, a.offer.in_slice, 0};
             r.ticket = joins<E> ? a.offer.ticket : 0;
-            return lends<E> && r.ticket && r.total <= limits_.pipeline_max ? way::hope : way::pull;
-        } else return way::push;
+            return lends<E> && r.ticket && r.total <= limits_.pipeline_max ? by::hope : by::pull;
+        } else return by::push;
     });
-    if (how == way::push) ask_push(r);
-    else if (how == way::hope) hope_for_push(r);
+    if (how == by::push) ask_push(r);
+    else if (how == by::hope) hope_for_push(r);
     else start_pull(r);
 }
 

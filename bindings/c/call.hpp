@@ -178,36 +178,31 @@ int raise(call const& c, int code, std::string const& sentence);
 /// The same for the tools' interface, which calls no handler. Classes of the rest of MPI become MPI_T_ERR_INVALID.
 int raise_tool(call const& c, int code, std::string const& sentence);
 
-/// MPI_SUCCESS, or what on_error(call, code, sentence) makes of the error.
-template <class F, class OnError> int attempt(call& c, F&& f, OnError on_error) {
+/// Runs one call.
+template <class F> int run(char const* name, bool large, bool anytime, F&& f) {
+    call c{name, here(), large};
     std::int32_t code = MPI_ERR_NO_MEM;
     std::string sentence = "no memory";
     try {
-        f();
+        if (!anytime) require_running(c);
+        f(c);
         return MPI_SUCCESS;
     } catch (error const& e) {
         code = mpi_code_of(e);
         sentence = e.what();
     } catch (std::bad_alloc const&) {}
-    return on_error(c, code, sentence);
-}
-/// Runs one call.
-template <class F> int run(char const* name, bool large, bool anytime, F&& f) {
-    call c{name, here(), large};
-    auto const whole = [&] {
-        if (!anytime) require_running(c);
-        f(c);
-    };
-    return attempt(c, whole, [](call const& failed, int code, std::string const& s) { return raise(failed, code, s); });
+    return raise(c, code, sentence);
 }
 /// Runs one call of the tools' interface. entered: it needs MPI_T_init_thread first.
 template <class F> int run_tool(char const* name, bool entered, F&& f) {
     call c{name, here(), false};
-    auto const whole = [&] {
+    try {
         if (entered) require_tools(c);
         f(c);
-    };
-    return attempt(c, whole, [](call const& failed, int code, std::string const& s) { return raise_tool(failed, code, s); });
+        return MPI_SUCCESS;
+    } catch (error const& e) { return raise_tool(c, mpi_code_of(e), e.what()); } catch (std::bad_alloc const&) {
+        return raise_tool(c, MPI_ERR_NO_MEM, "no memory");
+    }
 }
 
 /// A wide value that leaves through an int: MPI_UNDEFINED where it does not fit.

@@ -796,6 +796,7 @@ TEST(CTools, AThrottledSenderHearsOfItAndAnnounces) {
         } else {
             MPI_Recv(&x, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Send(&x, 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
+            MPI_Probe(0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE); // receiving before it would relieve the sender
             for (int i = 0; i < n; ++i) MPI_Recv(&x, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Recv(&x, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
             MPI_Send(&x, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);

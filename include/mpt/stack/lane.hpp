@@ -51,8 +51,8 @@ public:
 
     lane(lane_context<world_type> const& context, protocol::engine_limits const& limits, wait_facts const& facts,
          memory_source memory)
-        : world_{context.world}, job_{context.job}, heap_{context.heap}, facts_{&first_facts_}, first_facts_{facts},
-          lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {}
+        : world_{context.world}, job_{context.job}, heap_{context.heap}, facts_{&first_facts_}, looks_{looks_of(facts)},
+          first_facts_{facts}, lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {}
 
     /// Runs f(engine) under the lane's lock.
     template <class F> [[gnu::always_inline]] decltype(auto) enter(F&& f) {
@@ -165,11 +165,14 @@ public:
     world_type const& world() const noexcept { return world_; }
     /// As they are now: what was got stays as it was.
     wait_facts const& facts() const noexcept { return *facts_.load(std::memory_order_acquire); } // sync(lane.facts): acquire
+    /// How often a receive looks at its peer's wire before it takes a request.
+    std::uint32_t looks() const noexcept { return looks_.load(std::memory_order_relaxed); } // order: no other datum hangs on it
     /// Other numbers from here on, for who holds the lock by enter(); a wait that is under way goes on with the old ones.
     void tune(protocol::engine_limits const& limits, wait_facts const& facts) {
         engine_.tune(limits);
         tunings_.push_back(std::make_unique<wait_facts>(facts));
         facts_.store(tunings_.back().get(), std::memory_order_release); // sync(lane.facts): release
+        looks_.store(looks_of(facts), std::memory_order_relaxed);       // order: as above
     }
     /// Adds this lane's figures.
     void add_to(figures& f) {
@@ -274,10 +277,13 @@ private:
         return all_.size() < 2 ? wished : std::min(wished, 4 * a_break);
     }
 
+    static std::uint32_t looks_of(wait_facts const& f) noexcept { return f.scarce ? 16 : f.spins; }
+
     [[no_unique_address]] world_type world_;
     boot::job& job_;
     mem::slice_heap& heap_;
     native_atomics::atomic<wait_facts const*> facts_;
+    native_atomics::atomic<std::uint32_t> looks_; // what follows from them
     wait_facts const first_facts_;
     std::vector<std::unique_ptr<wait_facts const>> tunings_; // all later ones: a wait may read any of them
     std::uint64_t sleeps_ = 0;

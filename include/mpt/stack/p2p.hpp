@@ -289,7 +289,7 @@ private:
     [[gnu::always_inline]] protocol::received spin_for(rank from, tag label, std::byte* into, std::size_t room) const {
         // Every 256th look (about 2 us) is a full round, so that nobody who needs us starves. Not oftener: a round that meets the
         // awaited message does not know that it is awaited, and keeps it as unexpected. Leaving the loop costs one request.
-        auto const spins = lane_->facts().scarce ? 16u : lane_->facts().spins;
+        auto const spins = lane_->looks();
         for (unsigned i = engine_type::looks; i <= spins; i += engine_type::looks) {
             bool going = true;
             auto const got = lane_->enter([&](engine_type & e) __attribute__((always_inline)) {

@@ -3,8 +3,8 @@
 #include <mpt/core/error.hpp>
 #include <mpt/mpi/communicator.hpp>
 #include <mpt/mpi/environment.hpp>
-#include <mpt/mpi/intercommunicator.hpp>
 #include <mpt/mpi/insight.hpp>
+#include <mpt/mpi/intercommunicator.hpp>
 #include <mpt/mpi/local_job.hpp>
 #include <mpt/mpi/neighborhood.hpp>
 #include <mpt/mpi/request.hpp>

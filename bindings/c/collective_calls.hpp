@@ -128,7 +128,7 @@ public:
     alltoall_call(call const& on, comm const& c, Where const& mine, Where const& all)
         : far_{far_side(c)}, in_place_{mine.buffer == MPI_IN_PLACE}, mine_{c, mine}, all_{c, all} {
         refuse_in_place(on, mine.buffer, "sendbuf", c);
-        if constexpr (std::is_same_v<Where, typed>) require_types(on, c, mine, all);
+        if constexpr (std::is_same_v<Where, typed>) require_types(on, mine, all);
         auto const one = c.is_inter() ? 0 : c.me.value;
         if (!in_place_) require_apart(on, mine_.where(one), all_.where(one));
     }

@@ -26,7 +26,8 @@ TYPED_TEST(coll_bridge, both_sides_learn_each_others_ranks_and_one_context) {
 
         auto const all = coll::both(mine, others);
         std::uint32_t together_calls = 0;
-        coll::team const together{wire, all, *all.find(me), together_calls};
+        auto const joint = coll::joint_context(wire.context());
+        coll::team const together{mpt::channel<TypeParam>{wire.on(), joint}, all, *all.find(me), together_calls};
         auto context = found.context; // the first one's
         coll::broadcast(together, std::as_writable_bytes(std::span{&context, 1}), 0);
         EXPECT_EQ(context, found.context);

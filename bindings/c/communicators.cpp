@@ -61,16 +61,17 @@ using team = coll::team<stack>;
 
 /// The processes of a communicator, of both sides where it has two, in an order that is the same on all.
 class everybody {
+    binding& at_;
     comm const& of_;
     group both_;
-    mutable std::uint32_t calls_ = 0; // of the team of both sides, which nothing else counts
 
 public:
-    explicit everybody(comm const& c) : of_{c}, both_{c.is_inter() ? coll::both(c.members, c.others) : group{}} {}
+    everybody(binding& b, comm const& c) : at_{b}, of_{c}, both_{c.is_inter() ? coll::both(c.members, c.others) : group{}} {}
     group const& who() const noexcept { return of_.is_inter() ? both_ : of_.members; }
     team together() const noexcept {
         if (!of_.is_inter()) return team_of(of_);
-        return {wire_of(of_), both_, *both_.find(of_.members.world(of_.me)), calls_};
+        auto const joint = coll::joint_context(of_.context);
+        return {wire{at_.run().lane_of(joint), joint}, both_, *both_.find(of_.members.world(of_.me)), of_.joint_calls};
     }
     template <class T> std::vector<T> allgathered(T const& mine) const {
         std::vector<T> all(static_cast<std::size_t>(who().size()));
@@ -143,7 +144,7 @@ template <class Then> MPI_Comm twin_of(call& on, comm& c, info_object const* hin
 }
 
 MPI_Comm duplicate(call& on, comm& c, info_object const* hints) {
-    return twin_of(on, c, hints, agreed(on.of(), everybody{c}.together()), [](ref<comm> const&) {});
+    return twin_of(on, c, hints, agreed(on.of(), everybody{on.of(), c}.together()), [](ref<comm> const&) {});
 }
 
 /// The context that the first process draws for a twin, on its way to the others. The twin is good for nothing until it has come.
@@ -155,7 +156,7 @@ public:
     context_request(binding& b, comm& parent, ref<comm> twin)
         : collective_request{parent}, context_{b.run().new_context()}, twin_{std::move(twin)} {
         std::span<std::byte> const bytes = std::as_writable_bytes(std::span{&context_, 1});
-        everybody const all{parent};
+        everybody const all{b, parent};
         write_down(all.together(), [bytes](auto const& t) { coll::broadcast(t, coll::place{bytes}, 0); });
     }
     ending finish() override {
@@ -186,11 +187,11 @@ int color_by_hardware(std::string_view name) {
 }
 /// By the largest sort of hardware that parts these processes. One that takes no part in the split is asked, too: it cannot know
 /// by what the others go.
-int unguided_color(comm const& c, bool asked) {
+int unguided_color(binding& b, comm const& c, bool asked) {
     constexpr auto n = hardware_sorts.size();
     std::array<std::int32_t, n> mine;
     for (std::size_t i = 0; i < n; ++i) mine[i] = asked ? color_by_hardware(hardware_sorts[i]) : MPI_UNDEFINED;
-    auto const all = everybody{c}.allgathered(mine);
+    auto const all = everybody{b, c}.allgathered(mine);
     for (std::size_t i = 0; i < n; ++i)
         if (std::ranges::any_of(all, [&](auto const& other) { return other[i] != all.front()[i]; })) return mine[i];
     return MPI_UNDEFINED;
@@ -203,8 +204,8 @@ int guided_color(comm const& c, int type, info_object const* hints) {
     if (set == "mpi://WORLD") return 0;
     return set == "mpi://SELF" ? c.members.world(c.me).value : MPI_UNDEFINED;
 }
-int color_by_type(comm const& c, int type, info_object const* hints) {
-    auto const unguided = unguided_color(c, type == MPI_COMM_TYPE_HW_UNGUIDED);
+int color_by_type(binding& b, comm const& c, int type, info_object const* hints) {
+    auto const unguided = unguided_color(b, c, type == MPI_COMM_TYPE_HW_UNGUIDED);
     return type == MPI_COMM_TYPE_HW_UNGUIDED ? unguided : guided_color(c, type, hints);
 }
 
@@ -271,7 +272,7 @@ void require_two_sides(call const& on, comm const& c, char const* argument) {
 } // namespace
 
 ref<comm> created(binding& b, comm const& parent, group const& members) {
-    auto const contexts = everybody{parent}.allgathered(b.run().new_context());
+    auto const contexts = everybody{b, parent}.allgathered(b.run().new_context());
     if (!members.find(b.run().me())) return {};
     auto const leader = *parent.members.find(members.world(0));
     return derived(b, parent, members, contexts[static_cast<std::size_t>(leader.value)]);
@@ -296,7 +297,7 @@ struct vote {
 
 /// The communicator of the processes of one color, of both sides where there are two; nothing where one of those has none.
 ref<comm> of_color(binding& b, comm const& parent, vote const& mine) {
-    everybody const all{parent};
+    everybody const all{b, parent};
     auto const votes = all.allgathered(mine);
     if (mine.color == MPI_UNDEFINED) return {};
     auto const of = [&](mpt::rank world) -> vote const& {
@@ -376,7 +377,7 @@ void Comm_split(call& on, comm& c, int color, int key, MPI_Comm& made) {
     made = handle_or_null(on.of(), split(on.of(), c, color, key));
 }
 void Comm_split_type(call& on, comm& c, int type, int key, info_object* hints, MPI_Comm& made) {
-    made = handle_or_null(on.of(), split(on.of(), c, color_by_type(c, type, hints), key));
+    made = handle_or_null(on.of(), split(on.of(), c, color_by_type(on.of(), c, type, hints), key));
 }
 
 void Intercomm_create(call& on, comm& local, int leader, MPI_Comm peer, int remote_leader, int tag, MPI_Comm& made) {
@@ -408,7 +409,7 @@ void Intercomm_create_from_groups(call& on, group_object& g, int leader, MPI_Gro
 void Intercomm_merge(call& on, comm& c, int high, MPI_Comm& made) {
     auto& b = on.of();
     require_two_sides(on, c, "intercomm");
-    everybody const all{c};
+    everybody const all{b, c};
     auto const merged = coll::merge(all.together(), c.members, c.others, high != 0, b.run().new_context());
     made = publish(b, derived(b, c, merged.members, merged.context));
 }

@@ -38,6 +38,10 @@ inline context_id aside(context_id shared, tag t) noexcept {
     return drawn_context(hash_of(std::string_view{"bridge"}, static_cast<std::uint64_t>(shared), t.value));
 }
 
+/// Where both sides of an intercommunicator talk as one team: what they call there is numbered by itself, not with what each side's team
+/// calls in the shared context.
+inline context_id joint_context(context_id shared) noexcept { return aside(shared, tag{-1}); }
+
 /// What a side knows of the other one.
 struct other_side {
     group members;

@@ -77,8 +77,7 @@ public:
         return Errors::run([&] {
             auto const all = coll::both(s_->ours, s_->who);
             auto agreed = s_->run->new_context();
-            std::uint32_t calls = 0;
-            coll::broadcast(everybody(all, calls), std::as_writable_bytes(std::span{&agreed, 1}), 0);
+            coll::broadcast(everybody(all), std::as_writable_bytes(std::span{&agreed, 1}), 0);
             return intercommunicator<Stack>{*s_->run, agreed, s_->ours, s_->me, s_->who};
         });
     }
@@ -86,8 +85,7 @@ public:
     as<communicator<Stack>> merge(bool high) const {
         return Errors::run([&] {
             auto const all = coll::both(s_->ours, s_->who);
-            std::uint32_t calls = 0;
-            auto const one = coll::merge(everybody(all, calls), s_->ours, s_->who, high, s_->run->new_context());
+            auto const one = coll::merge(everybody(all), s_->ours, s_->who, high, s_->run->new_context());
             return communicator<Stack>{*s_->run, one.context, one.members, *one.members.find(world_rank())};
         });
     }
@@ -202,8 +200,9 @@ private:
         return {coll::team<Stack>{s_->wire, s_->ours, s_->me, s_->rooted_calls}, s_->who};
     }
     mpt::rank world_rank() const noexcept { return s_->ours.world(s_->me); }
-    coll::team<Stack> everybody(group const& all, std::uint32_t& calls) const noexcept {
-        return {s_->wire, all, *all.find(world_rank()), calls};
+    coll::team<Stack> everybody(group const& all) const noexcept {
+        auto const joint = coll::joint_context(s_->wire.context());
+        return {channel<Stack>{s_->run->lane_of(joint), joint}, all, *all.find(world_rank()), s_->joint_calls};
     }
     std::size_t count() const noexcept { return static_cast<std::size_t>(remote_size()); }
     void check(char const* call, mpt::rank root) const {

@@ -62,6 +62,7 @@ struct child_plan {
     rlimit const& files; // the limit that mptrun was started with
     int control, data;
     pid_t launcher;
+    sentinel const& guard;
     std::vector<int> const& ignored;
 };
 
@@ -82,6 +83,7 @@ int become(child_plan const& p) noexcept {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL); // survives exec, but not into a set-uid program, nor into children
     if (::getppid() != p.launcher) ::_exit(1);
+    p.guard.join(::getpid());
     for (auto const& [from, to] : {std::pair{p.where.in, 0}, {p.where.out, 1}, {p.where.err, 2}})
         if (from >= 0 && ::dup2(from, to) < 0) return errno;
     if (*p.directory && ::chdir(p.directory) != 0) return errno;
@@ -131,7 +133,7 @@ std::string starter::handed(int me) const {
     return fmt::format("{}={}", mpt::boot::handed_variable, mpt::boot::print_handed(h));
 }
 
-pid_t starter::start(int me, streams const& where) {
+pid_t starter::start(int me, streams const& where, sentinel const& guard) {
     auto const image = images_.of(me);
     auto const own = handed(me);
     auto const program = fmt::format("{}={}", mpt::boot::program_variable, image.of - options_.parts.data());
@@ -143,7 +145,7 @@ pid_t starter::start(int me, streams const& where) {
     cpu_mask const mask{image.cpus};
     int failed = 0;
     auto const pid = spawn({image.program.c_str(), argv.data(), envp.data(), image.of->directory.c_str(), where, mask.set(),
-                            mask.bytes(), files_, plan_.control_fd, plan_.data_fd, ::getpid(), ignored_},
+                            mask.bytes(), files_, plan_.control_fd, plan_.data_fd, ::getpid(), guard, ignored_},
                            failed);
     if (failed != 0)
         throw usage_error{fmt::format("cannot run {}: {}.", image.arguments[0], why_not_run(image.program, failed))};

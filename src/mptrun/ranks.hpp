@@ -11,6 +11,7 @@
 #include <mpt/boot/boot.hpp>
 
 #include "image.hpp"
+#include "sentinel.hpp"
 #include "streams.hpp"
 
 namespace mptrun {
@@ -22,7 +23,7 @@ public:
     starter(options const& o, images const& what, mpt::mem::arena_plan const& plan, mpt::boot::control_header const& header,
             std::vector<int> ignored);
     /// Starts rank `me` in a process group of its own; returns its process id. Throws usage_error when the program cannot be run.
-    pid_t start(int me, streams const& where);
+    pid_t start(int me, streams const& where, sentinel const& guard);
 
 private:
     options const& options_;

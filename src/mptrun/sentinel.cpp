@@ -57,11 +57,6 @@ void sentinel::tell(pid_t word) const noexcept {
     if (pid_ > 0) static_cast<void>(::write(to_, &word, sizeof word) == 0); // one that is gone is replaced soon
 }
 
-void sentinel::watch(pid_t group) {
-    groups_.push_back(group);
-    tell(group);
-}
-
 void sentinel::forget(pid_t group) {
     std::erase(groups_, group);
     tell(-group);

@@ -19,7 +19,10 @@ public:
     sentinel(sentinel const&) = delete;
     sentinel& operator=(sentinel const&) = delete;
 
-    void watch(pid_t group);
+    /// Called by the leader of the group itself, before it becomes what may start others: mptrun may be killed right after.
+    void join(pid_t group) const noexcept { tell(group); }
+    /// A group that has joined.
+    void watch(pid_t group) { groups_.push_back(group); }
     /// The group is empty: another process may soon have its number.
     void forget(pid_t group);
     /// A child of mptrun has ended; true: it was the sentinel, and there is another now.

@@ -115,7 +115,7 @@ void supervisor::start_all() {
     for (int r = 0; r < options_.ranks; ++r) {
         auto const where = streams_.of(r);
         auto& m = ranks_[static_cast<std::size_t>(r)];
-        m.pid = start.start(r, where);
+        m.pid = start.start(r, where, sentinel_);
         m.alive = true;
         ++alive_;
         sentinel_.watch(m.pid);

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 std::string const rank_facade = program("MPT_TEST_RANK_FACADE", "rank_facade");
 /// Long enough for all ranks to have come to their wait.
 std::string const limit = sanitized ? "5s" : "1s";
+constexpr auto a_while = sanitized ? 3000ms : 300ms; // until a program waits, or a report is there
 
 struct mistake {
     char const* which;
@@ -102,9 +103,9 @@ TEST(hang_report, is_answered_to_sigquit_and_the_job_goes_on) {
     leftovers const left;
     process p{"exec " + left.mark() + mptrun + " -n 3 " + waits + " hang cycle"};
     ASSERT_TRUE(left.there(3, std::filesystem::path{waits}.filename()));
-    std::this_thread::sleep_for(300ms);
+    std::this_thread::sleep_for(a_while);
     ::kill(p.pid(), SIGQUIT);
-    std::this_thread::sleep_for(300ms);
+    std::this_thread::sleep_for(a_while);
     EXPECT_EQ(left.living(std::filesystem::path{waits}.filename()).size(), 3u);
     ::kill(p.pid(), SIGTERM);
     auto const e = p.wait(20s);

@@ -86,6 +86,7 @@ template <coll::team_type Team> dist_graph own_edges(Team const& t, std::span<ed
                    coll::blocks{std::as_writable_bytes(std::span{heard}), sizeof(edges_told)});
     bool const with_weights = detail::agreed_on_weights(heard);
     std::vector<std::size_t> ends; // of each rank's edges among those that came
+    ends.reserve(n);
     std::size_t sum = 0;
     for (auto const& h : heard) ends.push_back(sum += h.count);
     std::vector<edge> came(sum);

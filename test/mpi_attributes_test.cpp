@@ -91,6 +91,7 @@ TEST_F(mpi_attributes, a_freed_key_lives_on_while_attributes_have_it) {
     auto const k = make();
     set.set(object, k, number(5));
     keys.free(k);
+    keys.free(k); // by another holder of the number
     EXPECT_EQ(keys.find(k), nullptr);
     EXPECT_EQ(value(set, k), 5);
     set.set(object, k, number(6));
@@ -101,6 +102,7 @@ TEST_F(mpi_attributes, a_freed_key_lives_on_while_attributes_have_it) {
     expect_error(error_class::keyval, {std::to_string(k).c_str()}, [&] { set.get(k); });
     EXPECT_TRUE(copied.remove(other_object, k));
     EXPECT_EQ(removed, (list{5, 6, 1006}));
+    expect_error(error_class::keyval, {std::to_string(k).c_str()}, [&] { keys.free(k); });
 }
 
 TEST_F(mpi_attributes, the_functions_of_a_freed_key_go_with_its_last_attribute) {

@@ -20,14 +20,14 @@ numbers created(std::int32_t nodes, numbers dims) {
     return dims;
 }
 
-/// How far apart: spread, sum, how far the largest lies below. The less the better.
+/// How far apart: spread, sum. The less the better; of equals the last in the order of words.
 struct apart {
-    std::int64_t spread, sum, below;
+    std::int64_t spread, sum;
     auto operator<=>(apart const&) const = default;
 };
 apart apart_of(numbers const& dims) {
     auto const [least, most] = std::ranges::minmax(dims);
-    return {most - least, std::accumulate(dims.begin(), dims.end(), std::int64_t{0}), -most};
+    return {most - least, std::accumulate(dims.begin(), dims.end(), std::int64_t{0})};
 }
 
 /// Looks at every way to write n as a product of `places` factors, each at most `most`.
@@ -50,7 +50,8 @@ TEST(mpi_cartesian, created_dimensions_are_as_close_as_any_search_finds_them) {
         for (std::size_t places = 1; places <= 5; ++places) {
             numbers best, now;
             every_product(n, places, n, now, [&](numbers const& dims) {
-                if (best.empty() || apart_of(dims) < apart_of(best)) best = dims;
+                if (best.empty() || apart_of(dims) < apart_of(best) || (apart_of(dims) == apart_of(best) && dims > best))
+                    best = dims;
             });
             ASSERT_EQ(created(n, numbers(places, 0)), best) << n << " in " << places;
         }

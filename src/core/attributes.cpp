@@ -30,6 +30,7 @@ void check_code(char const* callback, std::int32_t key, std::int32_t code) {
 struct keyvals::impl {
     mutable std::mutex turn;
     std::map<std::int32_t, std::shared_ptr<keyval const>> live;
+    std::map<std::int32_t, std::weak_ptr<keyval const>> freed; // while attributes have them
     std::int32_t next = first;
 };
 
@@ -50,7 +51,10 @@ void keyvals::free(std::int32_t key) {
     decltype(impl_->live)::node_type freed; // its functions may be objects of the user: destroyed when nothing is held
     {
         std::scoped_lock const hold{impl_->turn};
+        std::erase_if(impl_->freed, [](auto const& k) { return k.second.expired(); });
         freed = impl_->live.extract(key);
+        if (freed && freed.mapped().use_count() > 1) impl_->freed.emplace(key, freed.mapped());
+        if (impl_->freed.contains(key)) return;
     }
     if (!freed) no_keyval("keyval free", key);
 }

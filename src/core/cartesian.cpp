@@ -56,7 +56,6 @@ class closest_factors {
     struct grade {
         std::int32_t spread;
         std::int64_t sum;
-        std::int32_t below; // the largest, negative: of equals the one without a small factor
         auto operator<=>(grade const&) const = default;
     };
     std::size_t places_;
@@ -68,7 +67,7 @@ class closest_factors {
         bool const full = factors.size() == places_;
         auto const largest = factors.empty() ? 1 : factors.front();
         return {largest - (full ? factors.back() : 1),
-                std::accumulate(factors.begin(), factors.end(), static_cast<std::int64_t>(places_ - factors.size())), -largest};
+                std::accumulate(factors.begin(), factors.end(), static_cast<std::int64_t>(places_ - factors.size()))};
     }
     /// Prime after prime goes to the smallest factor so far.
     static numbers guess(std::int32_t n, std::size_t places) {
@@ -81,7 +80,8 @@ class closest_factors {
     /// Every way to go on with factors of `rest` that are at most `most`, as long as it can be as close as the best.
     void search(std::int32_t rest, std::int32_t most) {
         if (rest == 1) {
-            if (auto const g = grade_of(now_); g < grade_) best_ = now_, grade_ = g;
+            auto const g = grade_of(now_);
+            if (g < grade_ || (g == grade_ && now_ > best_)) best_ = now_, grade_ = g;
             return;
         }
         if (now_.size() == places_) return;

@@ -58,6 +58,7 @@ public:
     ~keyvals();
     std::int32_t create(copy_callback copy, remove_callback remove);
     /// No attribute can be set under the key any more, but on objects that have one. Class keyval where there is no such key.
+    /// Once more for a key that attributes still have: nothing happens.
     void free(std::int32_t key);
     /// Null where the key was never made, or was freed.
     std::shared_ptr<keyval const> find(std::int32_t key) const;

@@ -5,7 +5,7 @@
 ///                                                                        all else                     the target's agent
 ///
 ///   window<Stack> is what both facades stand on. It is made by all ranks of a team together (make_window), and each keeps what it
-///   must know of each: where the target's part is, how it is reached (rma/memory.hpp), and its control block (rma/control.hpp).
+///   must know of each: where the target's part is, how it is reached (rma/memory.hpp), and its control block.
 ///
 ///   Epochs    fence                    everybody, by a barrier
 ///             post wait, start complete  empty messages between the two sides
@@ -156,7 +156,7 @@ private:
     template <class T> using atomic = typename world_type::atomics::template atomic<T>;
     static constexpr tag posted{1}, completed{2}; // and ask_tag
     static constexpr std::int32_t first_answer = 16;
-    enum class epoch : std::uint8_t { none, fence, start, lock, lock_all };
+    enum class epoch : std::uint8_t { none, fence, start, lock_all };
 
     // making
     static constexpr bool reads_memory() noexcept {
@@ -224,7 +224,8 @@ private:
     void take(lock_kind kind, target_type& t, promises p);
     void give(target_type& t) noexcept;
     rank of_mine(char const* call, rank world) const;
-    epoch now() const noexcept { return epoch_.load(std::memory_order_relaxed); } // order: own thread's epoch
+    epoch now() const noexcept { return epoch_.load(std::memory_order_relaxed); }           // order: own thread's epoch
+    std::uint32_t locks() const noexcept { return locks_.load(std::memory_order_relaxed); } // order: as epoch_
     void must_be_passive(char const* call, rank r) const;
     void must_be_passive(char const* call) const;
     void must_begin(char const* call) const;

@@ -33,8 +33,7 @@ window<Stack>::window(runtime<Stack>& run, context_id context, coll::team<Stack>
 template <class Stack> window<Stack>::~window() { agent_.reset(); }
 
 template <class Stack> void window<Stack>::free() {
-    auto const e = now();
-    if (e != epoch::none && e != epoch::fence) wrong_order("free", "an access epoch is open");
+    must_begin("free");
     if (exposed_) wrong_order("free", "an exposure epoch is open");
     finish_told();
     confirm_all();

@@ -143,6 +143,32 @@ TYPED_TEST(rma_window, fetches_of_one_number_give_every_value_once) {
             how);
 }
 
+/// More than a letter holds, and than a message takes at once; in one piece and scattered.
+TYPED_TEST(rma_window, large_data_go_whole) {
+    this->job(2, [](auto world) {
+        std::int64_t const n = 60'000;
+        std::vector<std::int64_t> own(static_cast<std::size_t>(2 * n), 1), data(static_cast<std::size_t>(n)), back(data.size());
+        auto const w = rma_window<TypeParam>::make(
+            world, {.how = rma::flavor::create, .memory = std::as_writable_bytes(std::span{own}), .unit = 8});
+        for (auto const& apart :
+             {datatype::contiguous(n, number), datatype::vector(n, 1, 2, number), datatype::vector(n / 3, 3, 5, number)}) {
+            for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::int64_t>(i) + world.rank();
+            auto const peer = 1 - world.rank();
+            w->fence();
+            w->put({data.data(), n, number}, {peer, 0, 1, apart});
+            w->fence();
+            w->accumulate({data.data(), n, number}, {peer, 0, 1, apart}, operation::sum);
+            w->fence();
+            w->get_accumulate({data.data(), n, number}, {back.data(), n, number}, {peer, 0, 1, apart}, operation::max);
+            for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], 2 * data[i]);
+            w->get({back.data(), n, number}, {peer, 0, 1, apart});
+            w->fence({.no_succeed = true});
+            for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], 2 * data[i]) << i;
+        }
+        w->free();
+    });
+}
+
 TYPED_TEST(rma_window, a_swap_is_won_by_one) {
     this->on(4, [](auto world, auto& w) {
         std::int64_t const me = world.rank() + 1, nobody = 0;

@@ -253,7 +253,7 @@ private:
         return group::of(std::move(ranks));
     }
 };
-template <class Stack, class Errors, class T> window(communicator_view<Stack, Errors> const&, window_memory<T> const&)
+template <class Stack, class Errors, element T> window(communicator_view<Stack, Errors> const&, window_memory<T> const&)
     -> window<T, Stack>;
 
 } // namespace mpt::inline v0

@@ -188,8 +188,10 @@ private:
             no_epoch(call, r);
         return t;
     }
+    /// Where a displacement too large for any memory leads is no part of the window.
     static std::uint64_t address(target_type const& t, std::int64_t displacement) noexcept {
-        return t.base + static_cast<std::uint64_t>(displacement) * static_cast<std::uint64_t>(t.unit);
+        std::int64_t bytes = 0;
+        return __builtin_mul_overflow(displacement, t.unit, &bytes) ? t.base - 1 : t.base + static_cast<std::uint64_t>(bytes);
     }
     struct extent; // what an operation touches
     std::byte* plain(target_type const& t, target_place const& p, std::int64_t own, data_run const& run) const noexcept;

@@ -158,7 +158,7 @@ template <class Stack> void window<Stack>::take(lock_kind kind, target_type& t, 
         return;
     }
     if (!t.sync->lock.try_lock(kind))
-        wire_.on().wait({wait_for::any, wire_.context(), t.world, any_tag, 0},
+        wire_.on().wait({wait_for::lock, wire_.context(), any_source, tag{t.world.value}, 0},
                         [&](auto&) { return t.sync->lock.try_lock(kind); });
     t.lock = kind == lock_kind::exclusive ? held::exclusive : held::shared;
 }

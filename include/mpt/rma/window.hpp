@@ -23,8 +23,10 @@
 ///   Tests     test/rma_window_test.cpp, test/rma_random_test.cpp    Source MPI-4.1 chapter 12.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <mpt/coll/allgather.hpp>
@@ -174,6 +176,7 @@ private:
     void find_way(target_type& t, card const& c);
     std::span<std::byte> slice_of(rank world);
     bool needs_agent(card const& mine) const noexcept;
+    void start_agent();
     void give_back() noexcept;
 
     // operations

@@ -18,12 +18,12 @@
 #pragma once
 #include <algorithm>
 #include <map>
-#include <mutex>
+#include <memory>
 #include <vector>
 
-#include <mpt/rma/control.hpp>
+#include <mpt/rma/agent/letter.hpp>
 #include <mpt/rma/element.hpp>
-#include <mpt/rma/letter.hpp>
+#include <mpt/rma/memory.hpp>
 #include <mpt/stack/p2p.hpp>
 #include <mpt/world/helper.hpp>
 
@@ -31,37 +31,18 @@ namespace mpt::inline v0::rma {
 
 /// Which memory of this rank a window has: one part, or what is attached. For the program and the agent at once.
 class exposed_memory {
-    mutable std::mutex lock_;
-    std::map<std::uint64_t, std::uint64_t> parts_; // by address, sizes; apart from each other
+    struct impl;
+    std::unique_ptr<impl> impl_;
 
 public:
+    exposed_memory();
+    ~exposed_memory();
     /// False: it overlaps what is there.
-    bool add(std::uint64_t at, std::uint64_t n) {
-        std::scoped_lock const g{lock_};
-        auto const next = parts_.lower_bound(at);
-        if (next != parts_.end() && next->first - at < n) return false;
-        if (next != parts_.begin() && at - std::prev(next)->first < std::prev(next)->second) return false;
-        if (n != 0) parts_.emplace(at, n);
-        return true;
-    }
+    bool add(std::uint64_t at, std::uint64_t n);
     /// False: nothing begins there.
-    bool remove(std::uint64_t at) {
-        std::scoped_lock const g{lock_};
-        return parts_.erase(at) != 0;
-    }
+    bool remove(std::uint64_t at);
     /// Parts that touch count as one.
-    bool has(std::uint64_t at, std::uint64_t n) const {
-        std::scoped_lock const g{lock_};
-        for (;;) {
-            auto it = parts_.upper_bound(at);
-            if (it == parts_.begin()) return n == 0;
-            --it;
-            auto const from = at - it->first;
-            if (from >= it->second) return n == 0;
-            if (n <= it->second - from) return true;
-            n -= it->second - from, at = it->first + it->second;
-        }
-    }
+    bool has(std::uint64_t at, std::uint64_t n) const;
 };
 
 inline constexpr tag ask_tag{3};

@@ -16,12 +16,24 @@
 ///   Tests     test/rma_memory_test.cpp
 #pragma once
 #include <mpt/core/types.hpp>
-#include <mpt/rma/control.hpp>
+#include <mpt/rma/lock_word.hpp>
 #include <mpt/transport/smp/copy.hpp>
+#include <mpt/world/bell.hpp>
+#include <mpt/world/native.hpp>
 
 namespace mpt::inline v0::rma {
 
 enum class way : std::uint8_t { mapped, shared, kernel, agent };
+
+/// What the others must reach of a rank's part beside its memory: a block of the arena.
+template <class World> struct control {
+    using atomics = typename World::atomics;
+
+    alignas(line_pair) lock_word<atomics> lock;    // epochs: MPI_Win_lock and its kin
+    alignas(line_pair) lock_word<atomics> wide;    // elements that no processor changes at once (rma/element.hpp)
+    alignas(line_pair) world::bell<World> agent{}; // rung by who has sent the agent a letter
+};
+static_assert(sizeof(control<world::native>) == 3 * line_pair);
 
 /// What each rank of a window tells the others of its part.
 struct card {

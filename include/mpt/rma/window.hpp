@@ -5,7 +5,7 @@
 ///                                                                        all else                     the target's agent
 ///
 ///   window<Stack> is what both facades stand on. It is made by all ranks of a team together (make_window), and each keeps what it
-///   must know of each: where the target's part is, how it is reached (rma/memory.hpp), and its control block (rma/control.hpp).
+///   must know of each: where the target's part is, how it is reached (rma/memory.hpp), and its control block.
 ///
 ///   Epochs    fence                    everybody, by a barrier
 ///             post wait, start complete  empty messages between the two sides
@@ -23,8 +23,10 @@
 ///   Tests     test/rma_window_test.cpp, test/rma_random_test.cpp    Source MPI-4.1 chapter 12.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <mpt/coll/allgather.hpp>
@@ -156,7 +158,7 @@ private:
     template <class T> using atomic = typename world_type::atomics::template atomic<T>;
     static constexpr tag posted{1}, completed{2}; // and ask_tag
     static constexpr std::int32_t first_answer = 16;
-    enum class epoch : std::uint8_t { none, fence, start, lock, lock_all };
+    enum class epoch : std::uint8_t { none, fence, start, lock_all };
 
     // making
     static constexpr bool reads_memory() noexcept {
@@ -174,6 +176,7 @@ private:
     void find_way(target_type& t, card const& c);
     std::span<std::byte> slice_of(rank world);
     bool needs_agent(card const& mine) const noexcept;
+    void start_agent();
     void give_back() noexcept;
 
     // operations
@@ -188,8 +191,10 @@ private:
             no_epoch(call, r);
         return t;
     }
+    /// Where a displacement too large for any memory leads is no part of the window.
     static std::uint64_t address(target_type const& t, std::int64_t displacement) noexcept {
-        return t.base + static_cast<std::uint64_t>(displacement) * static_cast<std::uint64_t>(t.unit);
+        std::int64_t bytes = 0;
+        return __builtin_mul_overflow(displacement, t.unit, &bytes) ? t.base - 1 : t.base + static_cast<std::uint64_t>(bytes);
     }
     struct extent; // what an operation touches
     std::byte* plain(target_type const& t, target_place const& p, std::int64_t own, data_run const& run) const noexcept;
@@ -224,7 +229,8 @@ private:
     void take(lock_kind kind, target_type& t, promises p);
     void give(target_type& t) noexcept;
     rank of_mine(char const* call, rank world) const;
-    epoch now() const noexcept { return epoch_.load(std::memory_order_relaxed); } // order: own thread's epoch
+    epoch now() const noexcept { return epoch_.load(std::memory_order_relaxed); }           // order: own thread's epoch
+    std::uint32_t locks() const noexcept { return locks_.load(std::memory_order_relaxed); } // order: as epoch_
     void must_be_passive(char const* call, rank r) const;
     void must_be_passive(char const* call) const;
     void must_begin(char const* call) const;

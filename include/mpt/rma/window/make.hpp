@@ -3,6 +3,7 @@
 ///   Every rank makes what is its own (memory, control block), tells all of it by a card, and reads theirs. Who has no memory says so
 ///   on its card, so that all throw.
 #pragma once
+#include <mpt/lock/none.hpp>
 #include <mpt/rma/window.hpp>
 
 namespace mpt::inline v0::rma {
@@ -22,8 +23,7 @@ window<Stack>::window(runtime<Stack>& run, context_id context, coll::team<Stack>
         for (rank r = 0; r < size(); r = r + 1) find(at(r), all[static_cast<std::size_t>(r.value)], r);
         if (how_ == flavor::shared) own_ = {at(me_).at(at(me_).base), at(me_).size, w.unit};
         if (how_ != flavor::dynamic && own_.size != 0) memory_.add(reinterpret_cast<std::uintptr_t>(own_.base), own_.size);
-        if (needs_agent(all[static_cast<std::size_t>(me_.value)]))
-            agent_ = std::make_unique<rma::agent<Stack>>(wire_, *control_, memory_, run.job());
+        if (needs_agent(all[static_cast<std::size_t>(me_.value)])) start_agent();
     } catch (...) {
         give_back();
         throw;
@@ -33,8 +33,7 @@ window<Stack>::window(runtime<Stack>& run, context_id context, coll::team<Stack>
 template <class Stack> window<Stack>::~window() { agent_.reset(); }
 
 template <class Stack> void window<Stack>::free() {
-    auto const e = now();
-    if (e != epoch::none && e != epoch::fence) wrong_order("free", "an access epoch is open");
+    must_begin("free");
     if (exposed_) wrong_order("free", "an exposure epoch is open");
     finish_told();
     confirm_all();
@@ -165,6 +164,14 @@ template <class Stack> bool window<Stack>::needs_agent(card const& mine) const n
     bool const has_memory = how_ == flavor::dynamic || mine.size != 0;
     if (how_ == flavor::shared || size() == 1 || !has_memory) return false;
     return !reads_memory() || (!world_type::shares_process && mine.memory_of < 0);
+}
+
+template <class Stack> void window<Stack>::start_agent() {
+    if constexpr (std::is_same_v<typename Stack::lock_policy_type, lock::none>)
+        throw error{errc::usage,
+                    "mpt: a window of memory that others cannot reach needs a thread beside the program's, and this "
+                    "stack's lock is none"};
+    agent_ = std::make_unique<rma::agent<Stack>>(wire_, *control_, memory_, run_->job());
 }
 
 template <class Stack> part window<Stack>::shared(rank r) const {

@@ -185,8 +185,8 @@ template <class Stack> void window<Stack>::get_far(own_sink const& into, target_
 // --- by the agent ---------------------------------------------------------------------------------------------------------------------
 /// Sends a letter that has no answer. Until its confirmation nobody knows that it was done.
 template <class Stack> void window<Stack>::ask(target_type& t, letter const& l) {
-    t.owed.store(true, std::memory_order_relaxed); // order: read by who confirms, who synchronises with us
     send_letter(t, l);
+    t.owed.store(true, std::memory_order_relaxed); // order: read by who confirms, who synchronises with us
 }
 
 /// Its data may be used again then.

@@ -2,8 +2,8 @@
 ///
 ///        none --fence--> fence --fence(no_succeed)--> none            a lock or start may follow a fence that nothing followed
 ///        none --start--> start --complete--> none
-///        none --lock---> lock  --unlock of the last--> none
-///        none --lock_all-> lock_all --unlock_all--> none              beside all of them: post --wait, test--> over
+///        none --lock_all-> lock_all --unlock_all--> none
+///        none, with so many targets locked one by one                 beside all of them: post --wait, test--> over
 ///
 ///   A lock is polled for by the usual waiter. Words between start and post, complete and wait are empty messages, which wake who sleeps.
 ///   Source   MPI-4.1 section 12.5.
@@ -48,7 +48,8 @@ template <class Stack> void window<Stack>::no_epoch(char const* call, rank r) co
                                     std::to_string(r.value) + " of the window: fence, start or lock begins one"};
 }
 template <class Stack> void window<Stack>::must_begin(char const* call) const {
-    if (auto const e = now(); e != epoch::none && e != epoch::fence)
+    auto const e = now();
+    if ((e != epoch::none && e != epoch::fence) || locks() != 0)
         wrong_order(call, "an access epoch is open, begun by start, lock or lock_all");
 }
 template <class Stack> void window<Stack>::must_be_passive(char const* call, rank r) const {
@@ -56,7 +57,7 @@ template <class Stack> void window<Stack>::must_be_passive(char const* call, ran
         wrong_order(call, ("rank " + std::to_string(r.value) + " of the window is not locked").c_str());
 }
 template <class Stack> void window<Stack>::must_be_passive(char const* call) const {
-    if (auto const e = now(); e != epoch::lock_all && e != epoch::lock) [[unlikely]]
+    if (now() != epoch::lock_all && locks() == 0) [[unlikely]]
         wrong_order(call, "no rank of the window is locked");
 }
 
@@ -157,7 +158,7 @@ template <class Stack> void window<Stack>::take(lock_kind kind, target_type& t, 
         return;
     }
     if (!t.sync->lock.try_lock(kind))
-        wire_.on().wait({wait_for::any, wire_.context(), t.world, any_tag, 0},
+        wire_.on().wait({wait_for::lock, wire_.context(), any_source, tag{t.world.value}, 0},
                         [&](auto&) { return t.sync->lock.try_lock(kind); });
     t.lock = kind == lock_kind::exclusive ? held::exclusive : held::shared;
 }
@@ -169,25 +170,25 @@ template <class Stack> void window<Stack>::give(target_type& t) noexcept {
 }
 
 template <class Stack> void window<Stack>::lock(lock_kind kind, rank target, promises p) {
-    if (now() != epoch::lock) must_begin("lock");
+    if (auto const e = now(); e == epoch::start || e == epoch::lock_all)
+        wrong_order("lock", "an access epoch is open, begun by start or lock_all");
     auto& t = at(target);
     if (t.lock != held::nothing)
         wrong_order("lock", ("rank " + std::to_string(target.value) + " of the window is locked by this rank already").c_str());
     take(kind, t, p);
-    locks_.fetch_add(1, std::memory_order_relaxed); // order: threads that lock other targets count too
-    enter(epoch::lock);
-    open_to_all(false);
+    locks_.fetch_add(1, std::memory_order_relaxed); // order: of several threads, each counts its own
+    if (now() == epoch::fence) enter(epoch::none), open_to_all(false);
     open(t, true);
 }
 
 template <class Stack> void window<Stack>::unlock(rank target) {
     auto& t = at(target);
-    if (now() != epoch::lock || t.lock == held::nothing)
+    if (now() == epoch::lock_all || t.lock == held::nothing)
         wrong_order("unlock", ("rank " + std::to_string(target.value) + " of the window is not locked").c_str());
     confirm(t);
     settle();
     open(t, false);
-    if (locks_.fetch_sub(1, std::memory_order_relaxed) == 1) enter(epoch::none); // order: as in lock
+    locks_.fetch_sub(1, std::memory_order_relaxed); // order: as in lock
     give(t);
 }
 

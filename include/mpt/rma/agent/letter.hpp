@@ -1,4 +1,4 @@
-/// rma/letter - what is asked of a target's agent, as one message: what to do, where, and with what.
+/// rma/agent/letter - what is asked of a target's agent, as one message: what to do, where, and with what.
 ///
 ///        head 16 B     runs: address, length each     data, packed
 ///        [what|...]    [at|bytes][at|bytes] ...       [##########]
@@ -13,7 +13,7 @@
 ///        swap      expected, desired     what was there
 ///        confirm   none                  a number: letters of this sender that were refused since the last confirmation
 ///
-///   Tests   test/rma_letter_test.cpp
+///   Tests   test/rma_agent_test.cpp
 #pragma once
 #include <algorithm>
 #include <array>

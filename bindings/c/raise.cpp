@@ -55,14 +55,14 @@ ref<errhandler> handler_of(binding& b, win const& w) {
 }
 
 void handle_error(binding& b, errhandler const& h, raised_on const& object, int code, std::string const& text) {
-    auto const call = [&code](auto* function, auto handle) { function(&handle, &code); };
+    auto const give = [&code](auto* function, auto handle) { function(&handle, &code); };
     switch (h.what) {
     case errhandler::action::fatal:
     case errhandler::action::abort: end(b, code, text);
-    case errhandler::action::comm_function: return call(h.of_comm, object.comm());
-    case errhandler::action::file_function: return call(h.of_file, object.file());
-    case errhandler::action::session_function: return call(h.of_session, object.session());
-    case errhandler::action::win_function: return call(h.of_win, object.win());
+    case errhandler::action::comm_function: return give(h.of_comm, object.comm());
+    case errhandler::action::file_function: return give(h.of_file, object.file());
+    case errhandler::action::session_function: return give(h.of_session, object.session());
+    case errhandler::action::win_function: return give(h.of_win, object.win());
     case errhandler::action::give_back: return;
     }
 }

@@ -142,7 +142,9 @@ TEST(CWindows, WhoSharesMemoryReadsItByLoads) {
                 EXPECT_EQ(wide_unit, static_cast<MPI_Aint>(sizeof(long)));
                 for (int i = 0; i < part(of); ++i) EXPECT_EQ(there[i], of * 1000 + i);
                 if (r == 0) begin = there;
-                if (r == 2 && !apart) EXPECT_EQ(there, begin + part(0)); // one piece
+                if (r == 2 && !apart) {
+                    EXPECT_EQ(there, begin + part(0)); // one piece
+                }
             }
             MPI_Win_fence(0, w);
             MPI_Info_free(&hints);
@@ -161,7 +163,7 @@ TEST(CWindows, MemoryOfAWindowThatIsNotSharedIsReachedOrIsNot) {
             int unit = -1;
             long* there = nullptr;
             EXPECT_EQ(MPI_Win_shared_query(m.win, r, &bytes, &unit, &there), MPI_SUCCESS);
-            if (r == me) EXPECT_EQ(there, m.base);
+            if (r == me) { EXPECT_EQ(there, m.base); }
             if (bytes == 0) continue; // it cannot be reached
             EXPECT_EQ(bytes, MPI_Aint{4 * sizeof(long)});
             EXPECT_EQ(there[3], r * 10 + 3);

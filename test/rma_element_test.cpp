@@ -29,7 +29,7 @@ bytes packed(element_kind k, std::byte const* p, std::size_t n) {
 }
 std::vector<memory_run> runs_of(element_kind k, std::byte const* p, std::size_t n) {
     auto const& f = mpt::facts(k);
-    if (!f.is_pair()) return {{address(p), n * f.size}};
+    if (f.size == f.extent) return {{address(p), n * f.size}};
     std::vector<memory_run> all;
     for (std::size_t i = 0; i < n; ++i, p += f.extent) {
         all.push_back({address(p), mpt::facts(f.first).size});

@@ -3,6 +3,8 @@
 
 #include <mpt/datatype/runs.hpp>
 
+#include "datatype_node.hpp"
+
 namespace mpt::inline v0 {
 
 namespace {
@@ -90,11 +92,14 @@ listed_runs typed_runs::list(std::size_t offset, std::size_t most, std::span<mem
 }
 
 element_kind uniform_element(datatype const& t) {
+    if (t.elements() == 0) return element_kind::mixed;
     if (t.element() != element_kind::mixed) return t.element();
+    auto const& inside = t.node();
     auto kind = element_kind::mixed;
-    for (auto const& part : t.contents().types) {
-        if (part.elements() == 0) continue;
-        auto const found = uniform_element(part);
+    for (auto const& p : inside.parts) {
+        auto const& child = inside.children[p.child];
+        if (p.count == 0 || child.elements() == 0) continue;
+        auto const found = uniform_element(child);
         if (found == element_kind::mixed || (kind != element_kind::mixed && found != kind)) return element_kind::mixed;
         kind = found;
     }

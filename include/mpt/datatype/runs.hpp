@@ -36,7 +36,8 @@ public:
     listed_runs list(std::size_t offset, std::size_t most, std::span<memory_run> into) const noexcept;
 };
 
-/// The kind of all elements where they are of one named type, whatever their places; else mixed. Of a pair: the pair.
+/// The kind of all elements where they are of one named type, whatever their places; else mixed, as it is
+/// where there are none. Of a pair: the pair.
 element_kind uniform_element(datatype const& t);
 
 } // namespace mpt::inline v0

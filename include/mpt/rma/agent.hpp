@@ -146,6 +146,7 @@ private:
         element_action const action{l.head.op, l.head.kind};
         bool const looks = l.head.op != operation::no_op;
         must(action.is_valid() && (!looks || l.data.size() == l.bytes_of_runs()));
+        for (auto const& r : l.runs()) must(action.whole() == 0 || r.bytes % action.whole() == 0);
         combine(action, l.runs(), looks ? l.data.data() : nullptr, answer_.empty() ? nullptr : answer_.data(), control_.wide);
     }
     void swap(opened_letter const& l) {

@@ -44,7 +44,7 @@ public:
 };
 
 /// The elements in these runs, in their order, become what they were `op` the operand's. Runs hold whole elements together; one may
-/// end in the middle of a pair. old: null, or room for as many packed bytes as the runs have. operand: not looked at by no_op.
+/// end in the middle of a pair that has a gap. old: null, or room for as many packed bytes as the runs have. operand: not looked at by no_op.
 void combine(element_action const& action, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
              lock_word<>& wide);
 /// One element of `size` bytes becomes *desired where it equals *expected; old gets what it was. size: as the kind's.

@@ -49,7 +49,9 @@ TEST(mpi_error_classes, our_errors_belong_to_classes) {
     EXPECT_EQ(mpt::mpi_code_of(error{errc::root, ""}), 8);
     EXPECT_EQ(mpt::mpi_code_of(error{errc::argument, ""}), 13);
     EXPECT_EQ(mpt::mpi_code_of(error{errc::no_memory, ""}), 39);
-    for (int c = 0; c <= static_cast<int>(errc::protocol); ++c) {
+    EXPECT_EQ(mpt::mpi_code_of(error{errc::rma_sync, ""}), 50);
+    EXPECT_EQ(mpt::mpi_code_of(error{errc::rma_range, ""}), 48);
+    for (int c = 0; c <= static_cast<int>(errc::rma_flavor); ++c) {
         EXPECT_NE(mpt::class_of(static_cast<errc>(c)), error_class::success);
         EXPECT_NE(mpt::class_of(static_cast<errc>(c)), error_class::unknown);
     }

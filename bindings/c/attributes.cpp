@@ -1,4 +1,4 @@
-// Chapter 7: attributes of communicators and datatypes, and chapter 16: their first names.
+// Chapter 7: attributes of communicators, datatypes and windows, and chapter 16: their first names.
 #include "attributes.hpp"
 
 #include <cstdlib>
@@ -12,6 +12,7 @@ namespace {
 
 keyvals& keys_for(binding& b, comm const&) noexcept { return b.comm_keys; }
 keyvals& keys_for(binding& b, datatype_object const&) noexcept { return b.type_keys; }
+keyvals& keys_for(binding& b, win const&) noexcept { return b.win_keys; }
 
 template <class Object> attributes& attached_to(binding& b, Object& object) {
     std::lock_guard const g{b.changing};
@@ -53,7 +54,19 @@ template <class Handle> remove_callback remover(delete_function<Handle>* f, void
 // --- predefined keys ------------------------------------------------------------------------------------------------------------
 
 bool is_predefined(int key) noexcept { return key >= MPI_TAG_UB && key <= MPI_UNIVERSE_SIZE; }
+bool is_of_windows(int key) noexcept { return key >= MPI_WIN_BASE && key <= MPI_WIN_MODEL; }
 int& predefined(binding& b, int key) noexcept { return b.environment_attributes[static_cast<std::size_t>(key - MPI_TAG_UB)]; }
+
+/// A window's own: the base is the value, the others are where their values are.
+void* predefined(win& w, int key) noexcept {
+    switch (key) {
+    case MPI_WIN_BASE: return w.base;
+    case MPI_WIN_SIZE: return &w.bytes;
+    case MPI_WIN_DISP_UNIT: return &w.unit;
+    case MPI_WIN_CREATE_FLAVOR: return &w.flavor;
+    default: return &w.model;
+    }
+}
 
 /// Whoever got the pointer reads it at any time: it is written only when a code was added since.
 void renew_last_used_code(binding& b) {
@@ -63,7 +76,7 @@ void renew_last_used_code(binding& b) {
 }
 
 void must_be_users(call& on, int key) {
-    if (is_predefined(key))
+    if (is_predefined(key) || is_of_windows(key))
         on.fail(MPI_ERR_KEYVAL, "key " + std::to_string(key) + " is a predefined one, whose attributes cannot be changed");
 }
 
@@ -95,8 +108,10 @@ void free_key(call& on, keyvals& keys, int& key) {
 
 attributes& attributes_of(binding& b, comm& c) { return attached_to(b, c); }
 attributes& attributes_of(binding& b, datatype_object& t) { return attached_to(b, t); }
+attributes& attributes_of(binding& b, win& w) { return attached_to(b, w); }
 attributes* attributes_if_any(binding& b, comm const& c) { return attached_so_far(b, c); }
 attributes* attributes_if_any(binding& b, datatype_object const& t) { return attached_so_far(b, t); }
+attributes* attributes_if_any(binding& b, win const& w) { return attached_so_far(b, w); }
 
 void begin_attributes(binding& b) {
     predefined(b, MPI_TAG_UB) = tag_upper_bound;
@@ -136,6 +151,21 @@ void Type_free_keyval(call& on, int& key) { free_key(on, on.of().type_keys, key)
 void Type_set_attr(call& on, datatype_object& t, int key, void* value) { set(on, t, key, value); }
 void Type_get_attr(call& on, datatype_object& t, int key, void* into, int& flag) { get(on, t, key, into, flag); }
 void Type_delete_attr(call& on, datatype_object& t, int key) { remove(on, t, key); }
+
+void Win_create_keyval(call& on, MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_function* remove, int& key,
+                       void* extra) {
+    key = on.of().win_keys.create(copier<MPI_Win>(copy, extra), remover<MPI_Win>(remove, extra));
+}
+void Win_free_keyval(call& on, int& key) { free_key(on, on.of().win_keys, key); }
+void Win_set_attr(call& on, win& w, int key, void* value) { set(on, w, key, value); }
+void Win_get_attr(call& on, win& w, int key, void* into, int& flag) {
+    if (!is_of_windows(key)) return get(on, w, key, into, flag);
+    on.not_null(into, "attribute_val");
+    auto* const value = predefined(w, key);
+    std::memcpy(into, &value, sizeof value);
+    flag = 1;
+}
+void Win_delete_attr(call& on, win& w, int key) { remove(on, w, key); }
 
 void Keyval_create(call& on, MPI_Copy_function* copy, MPI_Delete_function* remove, int& key, void* extra) {
     Comm_create_keyval(on, copy, remove, key, extra);

@@ -23,6 +23,7 @@
 #include "handles.hpp"
 #include "objects.hpp"
 #include "request.hpp"
+#include "win.hpp"
 
 namespace mpt::c {
 
@@ -69,6 +70,7 @@ struct binding {
     handle_table<request> requests;
     handle_table<message> messages;
     handle_table<session> sessions;
+    handle_table<win> wins;
 
     comm* world = nullptr; // there from the first use on; their handles, while running
     comm* self = nullptr;
@@ -81,7 +83,7 @@ struct binding {
     std::map<void*, std::span<std::byte>> allocated; // by MPI_Alloc_mem
     error_registry errors;
     ref<errhandler> file_handler; // MPI_FILE_NULL's: what a new file gets
-    keyvals comm_keys, type_keys;
+    keyvals comm_keys, type_keys, win_keys;
     std::array<int, MPI_UNIVERSE_SIZE - MPI_TAG_UB + 1> environment_attributes{}; // by key, from MPI_TAG_UB on
     std::optional<fortran_booleans> booleans;                                     // as MPI_Abi_set_fortran_booleans told
     std::string last_error; // the sentence of the last error that was raised, with its code
@@ -104,14 +106,14 @@ struct binding {
 /// An object's error handler, which lives while it is used: it may free itself.
 ref<errhandler> handler_of(binding& b, comm const& c);
 ref<errhandler> handler_of(binding& b, session const& s);
+ref<errhandler> handler_of(binding& b, win const& w);
 /// A handler that a user has made is for objects of one sort.
 void require_fitting(call& on, errhandler const& h, errhandler::action fitting, char const* sort);
 /// The name of an object, which any thread may ask for and change at any time.
 std::string name_of(binding& b, std::string const& name);
 void rename(binding& b, std::string& name, char const* text);
-/// Does with an error what a handler does, and comes back where that does. The object is the one that is not null.
-void handle_error(binding& b, errhandler const& h, MPI_Comm comm, MPI_File file, int code, std::string const& text,
-                  MPI_Session session = MPI_SESSION_NULL);
+/// Does with an error what a handler does, and comes back where that does.
+void handle_error(binding& b, errhandler const& h, raised_on const& object, int code, std::string const& text);
 
 /// The channel of a communicator.
 inline wire wire_of(comm const& c) noexcept { return {*static_cast<lane<stack>*>(c.lane), c.context}; }
@@ -125,6 +127,8 @@ void predefine_operations(binding& b);
 void forget_operations(binding& b);
 /// Lets go of what was freed while it was active: done, or withdrawn.
 void free_orphans(binding& b);
+/// Ends what works for windows that were not freed.
+void leave_windows(binding& b);
 /// Calls are allowed between these. The last end of all waits until what was sent has left this process.
 void begin_use(binding& b, use what);
 void end_use(binding& b, use what);

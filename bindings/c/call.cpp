@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "binding.hpp"
+#include "operations.hpp"
 
 namespace mpt::c {
 
@@ -53,7 +53,7 @@ comm& call::object(MPI_Comm h, char const* argument) {
     auto* const c = binding_.comms.find_handle(h);
     if (!c) [[unlikely]]
         no_comm(*this, h, argument);
-    if (on_ == MPI_COMM_NULL) on_ = h;
+    if (!on_) on_ = h;
     return *c;
 }
 datatype_object& call::object(MPI_Datatype h, char const* argument) const {
@@ -64,8 +64,13 @@ group_object& call::object(MPI_Group h, char const* argument) const {
 }
 session& call::object(MPI_Session h, char const* argument) {
     auto& s = living(*this, binding_.sessions, h, MPI_SESSION_NULL, "session", "MPI_SESSION_NULL", argument, MPI_ERR_SESSION);
-    if (session_ == MPI_SESSION_NULL) session_ = h;
+    if (!on_) on_ = h;
     return s;
+}
+win& call::object(MPI_Win h, char const* argument) {
+    auto& w = living(*this, binding_.wins, h, MPI_WIN_NULL, "window", "MPI_WIN_NULL", argument, MPI_ERR_WIN);
+    if (!on_) on_ = h;
+    return w;
 }
 operation_object& call::object(MPI_Op h, char const* argument) const {
     return living(*this, binding_.operations, h, MPI_OP_NULL, "operation", "MPI_OP_NULL", argument, MPI_ERR_OP);
@@ -111,6 +116,9 @@ void call::one_of(std::int64_t value, std::int64_t const* values, std::size_t n,
     for (std::size_t i = 0; i < n; ++i)
         if (values[i] == value) return;
     refuse(code, argument, value, names);
+}
+void call::predefined(operation_object const& op, char const* argument) const {
+    if (!op.predefined) fail(MPI_ERR_OP, std::string{argument} + " is " + op.name + "; allowed: predefined operations");
 }
 void call::bits(std::int64_t value, std::int64_t all, char const* names, char const* argument, int code) const {
     if ((value & ~all) != 0) refuse(code, argument, value, std::string{"bits of "} + names);

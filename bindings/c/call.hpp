@@ -31,6 +31,7 @@ struct info_object;
 struct operation_object;
 struct request;
 struct message;
+struct win;
 struct binding;
 
 /// Numbers of an array argument: of int, or of 64 bits (MPI_Count, MPI_Aint).
@@ -56,6 +57,28 @@ template <class Small, class Large> struct either {
     either(Large* f) noexcept : large{f} {}
 };
 
+/// The object whose error handler hears of an error, by its handle; none: MPI_COMM_SELF.
+class raised_on {
+    enum class sort : std::uint8_t { nothing, comm, file, session, win };
+    sort of_ = sort::nothing;
+    void* handle_ = nullptr;
+    template <class Handle> Handle as(sort wanted, Handle null) const noexcept {
+        return of_ == wanted ? static_cast<Handle>(handle_) : null;
+    }
+
+public:
+    raised_on() = default;
+    raised_on(MPI_Comm h) noexcept : of_{h == MPI_COMM_NULL ? sort::nothing : sort::comm}, handle_{h} {}
+    raised_on(MPI_File h) noexcept : of_{sort::file}, handle_{h} {} // MPI_FILE_NULL has a handler
+    raised_on(MPI_Session h) noexcept : of_{h == MPI_SESSION_NULL ? sort::nothing : sort::session}, handle_{h} {}
+    raised_on(MPI_Win h) noexcept : of_{h == MPI_WIN_NULL ? sort::nothing : sort::win}, handle_{h} {}
+    explicit operator bool() const noexcept { return of_ != sort::nothing; }
+    MPI_Comm comm() const noexcept { return as(sort::comm, MPI_COMM_NULL); }
+    MPI_File file() const noexcept { return as(sort::file, MPI_FILE_NULL); }
+    MPI_Session session() const noexcept { return as(sort::session, MPI_SESSION_NULL); }
+    MPI_Win win() const noexcept { return as(sort::win, MPI_WIN_NULL); }
+};
+
 /// Which of a rank's special values an argument may have.
 enum class also : std::uint8_t { none = 0, null = 1, any = 2 };
 constexpr also operator|(also a, also b) noexcept { return static_cast<also>(static_cast<int>(a) | static_cast<int>(b)); }
@@ -64,8 +87,7 @@ constexpr bool has(also a, also b) noexcept { return (static_cast<int>(a) & stat
 class call {
     char const* name_;
     binding& binding_;
-    MPI_Comm on_ = MPI_COMM_NULL;                // whose error handler; null: the session's
-    MPI_Session session_ = MPI_SESSION_NULL;     // null: COMM_SELF's
+    raised_on on_;
     MPI_Errhandler judge_ = MPI_ERRHANDLER_NULL; // that is called in place of an object's
 
 public:
@@ -76,13 +98,11 @@ public:
 
     char const* name() const noexcept { return name_; }
     binding& of() const noexcept { return binding_; }
-    MPI_Comm on() const noexcept { return on_; }
-    /// Errors from here on are this communicator's.
-    void blame(MPI_Comm c) noexcept { on_ = c; }
-    void blame(MPI_Session s) noexcept { session_ = s; }
+    raised_on const& on() const noexcept { return on_; }
+    /// Errors from here on are this object's.
+    void blame(raised_on const& o) noexcept { on_ = o; }
     /// Errors from here on are this handler's: it is a new object's, which is not there yet.
     void judged_by(MPI_Errhandler h) noexcept { judge_ = h; }
-    MPI_Session session_on() const noexcept { return session_; }
     MPI_Errhandler judge() const noexcept { return judge_; }
 
     [[noreturn]] void fail(int code, std::string sentence) const;
@@ -95,6 +115,7 @@ public:
     datatype_object& object(MPI_Datatype h, char const* argument) const;
     group_object& object(MPI_Group h, char const* argument) const;
     session& object(MPI_Session h, char const* argument);
+    win& object(MPI_Win h, char const* argument);
     operation_object& object(MPI_Op h, char const* argument) const;
     errhandler& object(MPI_Errhandler h, char const* argument) const;
     info_object& object(MPI_Info h, char const* argument) const;
@@ -148,6 +169,8 @@ public:
     /// One of n values; names: what they are called.
     void one_of(std::int64_t value, std::int64_t const* values, std::size_t n, char const* names, char const* argument,
                 int code) const;
+    /// None that the user has made.
+    void predefined(operation_object const& op, char const* argument) const;
     /// Bits of `all` only.
     void bits(std::int64_t value, std::int64_t all, char const* names, char const* argument, int code) const;
 

@@ -214,7 +214,7 @@ int color_by_type(binding& b, comm const& c, int type, info_object const* hints)
 void complete_pending(binding& b, comm const& c) {
     std::vector<ref<request>> all;
     auto const take = [&](request& r) {
-        if (r.active && r.blamed == c.handle) all.emplace_back(r);
+        if (r.active && r.blamed.comm() == c.handle) all.emplace_back(r);
     };
     b.requests.each([&](request& r, std::uintptr_t) { take(r); });
     {

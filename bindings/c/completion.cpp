@@ -53,7 +53,7 @@ class endings {
     call& on_;
     MPI_Status* statuses_;
     int failed_ = -1;
-    MPI_Comm blamed_ = MPI_COMM_NULL;
+    raised_on blamed_;
     std::string sentence_;
     std::vector<std::pair<int, int>> codes_; // place in the statuses, code
 
@@ -64,7 +64,7 @@ public:
         auto const blamed = on_.of().requests.get(handle).blamed;
         add(end_of(on_.of(), handle), blamed, index, place);
     }
-    void add(ending const& e, MPI_Comm blamed, int index, int place) {
+    void add(ending const& e, raised_on const& blamed, int index, int place) {
         e.tell_to(nth(statuses_, place));
         if (statuses_ != MPI_STATUSES_IGNORE) codes_.emplace_back(place, e.code);
         if (e.code == MPI_SUCCESS || failed_ >= 0) return;

@@ -5,6 +5,7 @@ HEAD = '''// Generated from bindings/c/mpi_api.tbl: chapter {number}, {title}.
 #include "call.hpp"
 #include "comm.hpp"
 #include "entries.hpp"
+#include "win.hpp"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" // of functions that are not supported yet
 
@@ -20,11 +21,12 @@ DECLARED = '''/// entries - what a chapter of the C interface implements: called
 namespace mpt::c::impl {
 '''
 OBJECTS = {'COMM': 'comm', 'DATATYPE': 'datatype_object', 'GROUP': 'group_object', 'OP': 'operation_object',
-           'ERRHANDLER': 'errhandler', 'INFO': 'info_object', 'SESSION': 'session'}
+           'ERRHANDLER': 'errhandler', 'INFO': 'info_object', 'SESSION': 'session', 'WIN': 'win', 'RMA_OP': 'operation_object'}
 HANDLES = {**OBJECTS, 'REQUEST': 'request', 'MESSAGE': 'message'}
 NULLS = {'COMM': 'MPI_COMM_NULL', 'DATATYPE': 'MPI_DATATYPE_NULL', 'GROUP': 'MPI_GROUP_NULL', 'OP': 'MPI_OP_NULL',
          'ERRHANDLER': 'MPI_ERRHANDLER_NULL', 'INFO': 'MPI_INFO_NULL', 'REQUEST': 'MPI_REQUEST_NULL',
-         'MESSAGE': 'MPI_MESSAGE_NULL', 'SESSION': 'MPI_SESSION_NULL'}
+         'MESSAGE': 'MPI_MESSAGE_NULL', 'SESSION': 'MPI_SESSION_NULL', 'WIN': 'MPI_WIN_NULL'}
+BLAMED = ('COMM', 'SESSION', 'WIN')     # kinds of objects that have an error handler
 NUMBERS = ('int', 'MPI_Count', 'MPI_Aint')
 
 
@@ -53,7 +55,7 @@ class Entry:
 
     def maybe_nothing(self, p):
         """Whether the object may be missing: a null handle, or an argument that does not count here."""
-        return 'null' in p.words or bool(self.part_of(p)) or bool(self.uncounted(p))
+        return 'null' in p.words or bool(self.counts(p))
 
     def uncounted(self, p):
         """The in-place buffers that make this argument one that does not count."""
@@ -121,8 +123,8 @@ class Entry:
                                          and q.direction == 'in' and not q.length)
 
     def blamed(self):
-        """The communicator whose error handler is called, or None."""
-        return next((p.name for p in self.params if p.kind.name == 'COMM' and p.direction == 'in' and not p.length
+        """The object whose error handler is called, or None."""
+        return next((p for p in self.params if p.kind.name in BLAMED and p.direction == 'in' and not p.length
                      and 'leader' not in p.words), None)
 
     def handled_by(self, before):
@@ -131,9 +133,7 @@ class Entry:
         given = [p.name for p in self.params if p.kind.name == 'ERRHANDLER' and p.direction == 'in' and makes]
         if given:
             return [f'on.judged_by({given[0]});']
-        objects = [p.name for p in self.params if p.kind.name in ('COMM', 'SESSION') and p.direction == 'in' and not p.length
-                   and 'leader' not in p.words]
-        return [f'on.blame({objects[0]});'] if before and objects else []
+        return [f'on.blame({self.blamed().name});'] if before and self.blamed() else []
 
     def ranks_of(self, p):
         """The expression for how many ranks there are."""
@@ -151,20 +151,23 @@ class Entry:
         known = asked in ('peers', 'size', 'dims', 'sources', 'destinations')
         return f'comm_.{asked}()' if known and asked != text and 'comm' in self.by_name else None
 
+    def counts(self, p):
+        """The conditions under which the call looks at the argument at all, as far as its handle is concerned."""
+        conditions = [self.part_of(p)] * bool(self.part_of(p))
+        conditions += ['op != MPI_NO_OP'] * ('unless-no-op' in p.words)
+        return conditions + [f'{b.name} != MPI_IN_PLACE' for b in self.uncounted(p)]
+
     def guard(self, p, lines):
         """Lines that count only where the argument does."""
         if not lines:
             return []
-        conditions = []
-        if self.part_of(p):
-            conditions.append(self.part_of(p))
+        conditions = self.counts(p)
         if 'later-ranks' in p.words:
             conditions.append('comm_.me != 0')
         if 'to-neighbours' in p.words:
             conditions.append('comm_.destinations() > 0')
         if 'from-neighbours' in p.words:
             conditions.append('comm_.sources() > 0')
-        conditions += [f'{b.name} != MPI_IN_PLACE' for b in self.uncounted(p)]
         if not conditions:
             return lines
         block = [f'if ({" && ".join(conditions)}) {{', *('    ' + line for line in lines), '}']
@@ -178,8 +181,7 @@ class Entry:
         if not self.maybe_nothing(p):
             return [f'auto &{name}_ = on.object({name}, "{name}");']
         find = f'on.object_or_null({name}, {NULLS[kind]}, "{name}")' if 'null' in p.words else f'&on.object({name}, "{name}")'
-        conditions = [self.part_of(p)] * bool(self.part_of(p)) + [f'{b.name} != MPI_IN_PLACE' for b in self.uncounted(p)]
-        if conditions:
+        if conditions := self.counts(p):
             return [f'{OBJECTS[kind]} *const {name}_ = {" && ".join(conditions)} ? {find} : nullptr;']
         return [f'auto *const {name}_ = {find};']
 
@@ -201,6 +203,8 @@ class Entry:
     def check_value(self, p):
         kind, name, code = p.kind, p.name, p.kind.error
         rule, *more = kind.allowed.split()
+        if self.decoded(p) and rule == 'in':
+            return [f'on.predefined({name}_, "{name}");']
         if self.decoded(p):
             return [f'on.committed({name}_, "{name}");'] if 'committed' in p.words and not self.maybe_nothing(p) else []
         if kind.allowed == 'handle' and kind.name in HANDLES:
@@ -270,14 +274,16 @@ class Entry:
             type_ = ('*' if self.maybe_nothing(types[0]) else '') + types[0].name + '_'
             lines.append(f'on.committed({type_}, "{types[0].name}");')
             counts = [q for q in place if q.kind.name == 'COUNT']
-            if len(place) == 2 and len(counts) == 1 and not counts[0].length:
+            if len(place) == 1:
+                lines.append(f'on.data({name}, 1, {type_}, "{name}");')
+            elif len(place) == 2 and len(counts) == 1 and not counts[0].length:
                 lines.append(f'on.data({name}, {counts[0].name}, {type_}, "{name}");')
             elif len(counts) == 1 and counts[0].length == 'size(comm)' and p.direction == 'out':
                 lines.append(f'on.data({name}, {counts[0].name}[comm_.me], {type_}, "{name}");')
             elif len(counts) == 1 and counts[0].length and (n := self.length_of(counts[0])):
                 lines.append(f'on.data({name}, {counts[0].name}, {n}, {type_}, "{name}");')
         elif len(place) == 1 and not place[0].length and place[0].kind.c in NUMBERS and place[0].direction == 'in' \
-                and p.kind.name in ('BUFFER', 'SEND_MEMORY'):
+                and p.kind.name in ('BUFFER', 'MEMORY', 'SEND_MEMORY'):
             lines.append(f'on.bytes({name}, {place[0].name}, "{name}");')
         if 'inplace' in p.words and lines:
             return [f'if ({name} != MPI_IN_PLACE) {{', *('    ' + line for line in lines), '}']
@@ -287,7 +293,7 @@ class Entry:
 
     def checked(self):
         """The function that checks and passes on."""
-        first = [p for p in self.params if p.kind.name in ('COMM', 'GROUP', 'WIN')]
+        first = sorted((p for p in self.params if p.kind.name in ('COMM', 'GROUP', 'WIN')), key=lambda p: p.kind.name == 'GROUP')
         root = [p for p in self.params if p.kind.allowed == 'root']
         others = [p for p in self.params if p not in first and p not in root]
         lines = [line for p in first for line in self.decode(p)]
@@ -316,12 +322,12 @@ class Entry:
     def body(self, name, large):
         if self.f.returns.name != 'ERROR_CODE':
             return [f'return impl::{self.name}({", ".join(p.name for p in self.params)});']
-        comm = self.blamed()
         head = f'return run("{name}", {str(large).lower()}, {str(self.f.anytime).lower()}'
         if self.is_tools():
             head = f'return run_tool("{name}", {str(self.name != "T_init_thread").lower()}'
         if self.f.later:
-            lines = ([f'on.object({comm}, "{comm}");'] if comm else []) + ['on.not_supported();']
+            object_ = self.blamed()
+            lines = ([f'on.object({object_.name}, "{object_.name}");'] if object_ else []) + ['on.not_supported();']
             return [f'{head}, [&](call &on) {{ {" ".join(lines)} }});']
         before, given, after = [], ['on'], []
         for p in self.params:

@@ -100,6 +100,7 @@ void end_use(binding& b, use what) {
     if (count(1) == 0) {
         flush_all(b);
         free_orphans(b);
+        leave_windows(b);
         leave_tools(b);
     }
     if (what == use::world) b.home->leave_world();

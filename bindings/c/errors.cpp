@@ -59,7 +59,7 @@ void Comm_set_errhandler(call& on, comm& c, errhandler& h) {
 void Comm_get_errhandler(call& on, comm& c, MPI_Errhandler& h) { h = handle_of_handler(on.of(), handler_of(on.of(), c)); }
 void Comm_call_errhandler(call& on, comm& c, int code) {
     auto const text = asked_for(on, code);
-    handle_error(on.of(), *handler_of(on.of(), c), c.handle, MPI_FILE_NULL, code, text);
+    handle_error(on.of(), *handler_of(on.of(), c), c.handle, code, text);
 }
 
 void Session_set_errhandler(call& on, session& s, errhandler& h) {
@@ -68,7 +68,16 @@ void Session_set_errhandler(call& on, session& s, errhandler& h) {
 void Session_get_errhandler(call& on, session& s, MPI_Errhandler& h) { h = handle_of_handler(on.of(), handler_of(on.of(), s)); }
 void Session_call_errhandler(call& on, session& s, int code) {
     auto const text = asked_for(on, code);
-    handle_error(on.of(), *handler_of(on.of(), s), MPI_COMM_NULL, MPI_FILE_NULL, code, text, s.handle);
+    handle_error(on.of(), *handler_of(on.of(), s), s.handle, code, text);
+}
+
+void Win_set_errhandler(call& on, win& w, errhandler& h) {
+    give(on, w.handler, h, errhandler::action::win_function, "windows");
+}
+void Win_get_errhandler(call& on, win& w, MPI_Errhandler& h) { h = handle_of_handler(on.of(), handler_of(on.of(), w)); }
+void Win_call_errhandler(call& on, win& w, int code) {
+    auto const text = asked_for(on, code);
+    handle_error(on.of(), *handler_of(on.of(), w), w.handle, code, text);
 }
 
 void File_set_errhandler(call& on, MPI_File f, errhandler& h) {
@@ -82,7 +91,7 @@ void File_get_errhandler(call& on, MPI_File f, MPI_Errhandler& h) {
 void File_call_errhandler(call& on, MPI_File f, int code) {
     must_be_null(on, f);
     auto const handler = on.of().file_handler;
-    handle_error(on.of(), *handler, MPI_COMM_NULL, f, code, asked_for(on, code));
+    handle_error(on.of(), *handler, f, code, asked_for(on, code));
 }
 
 /// Predefined ones stay: whoever asks an object for its handler frees what came.

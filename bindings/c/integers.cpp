@@ -20,6 +20,7 @@ int Op_toint(MPI_Op h) { return integer_of(h); }
 int Request_toint(MPI_Request h) { return integer_of(h); }
 int Session_toint(MPI_Session h) { return integer_of(h); }
 int Type_toint(MPI_Datatype h) { return integer_of(h); }
+int Win_toint(MPI_Win h) { return integer_of(h); }
 
 MPI_Comm Comm_fromint(int n) { return from_integer<MPI_Comm>(here().comms, n); }
 MPI_Errhandler Errhandler_fromint(int n) { return from_integer<MPI_Errhandler>(here().errhandlers, n); }
@@ -30,11 +31,10 @@ MPI_Op Op_fromint(int n) { return from_integer<MPI_Op>(here().operations, n); }
 MPI_Request Request_fromint(int n) { return from_integer<MPI_Request>(here().requests, n); }
 MPI_Session Session_fromint(int n) { return from_integer<MPI_Session>(here().sessions, n); }
 MPI_Datatype Type_fromint(int n) { return from_integer<MPI_Datatype>(here().datatypes, n); }
+MPI_Win Win_fromint(int n) { return from_integer<MPI_Win>(here().wins, n); }
 
-// There are none of these yet but the null handles.
+// There is none of these yet but the null handle.
 int File_toint(MPI_File h) { return integer_of(h); }
-int Win_toint(MPI_Win h) { return integer_of(h); }
 MPI_File File_fromint(int n) { return handle_of<MPI_File>(static_cast<std::uint32_t>(n)); }
-MPI_Win Win_fromint(int n) { return handle_of<MPI_Win>(static_cast<std::uint32_t>(n)); }
 
 } // namespace mpt::c::impl

@@ -35,17 +35,16 @@ named_operation const named_operations[] = {
 };
 static_assert(std::size(named_operations) == operations);
 
-/// A named datatype, or one like it by another name: a duplicate, a Fortran type by precision.
+/// The greatest multiple of every alignment up to a place.
+std::int64_t aligned_below(std::int64_t at) noexcept { return at & -std::int64_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__}; }
+
+} // namespace
+
 bool is_basic(datatype const& t) noexcept {
     if (t.element() == element_kind::mixed || t.true_lower_bound() != 0 || t.lower_bound() != 0) return false;
     auto const& one = facts(t.element());
     return t.elements() == (one.is_pair() ? 2 : 1) && t.extent() == one.extent;
 }
-
-/// The greatest multiple of every alignment up to a place.
-std::int64_t aligned_below(std::int64_t at) noexcept { return at & -std::int64_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__}; }
-
-} // namespace
 
 combination::combination(call const& on, operation_object& op, datatype_object& t)
     : op_{op}, type_{t}, shift_{aligned_below(t.type.true_lower_bound())} {

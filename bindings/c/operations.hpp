@@ -30,6 +30,9 @@ struct operation_object : counted {
     operation_object(either<MPI_User_function, MPI_User_function_c> f, bool c) : function{f}, commutes{c} {}
 };
 
+/// A named datatype, or one like it by another name: a duplicate, a Fortran type by precision.
+bool is_basic(datatype const& t) noexcept;
+
 /// An operation on a datatype, as the algorithms take it. Throws where the one is not defined on the other.
 class combination {
     operation_object const& op_;

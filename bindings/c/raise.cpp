@@ -10,14 +10,17 @@ namespace {
 
 bool is_up(binding& b) noexcept { return b.up.load(std::memory_order_relaxed); } // order: as in require_running
 
-std::string where(binding& b, comm const* c) {
+/// Which rank of an object with a group.
+template <class Object> std::string place_in(binding& b, Object const& o, char const* nameless) {
+    auto const name = name_of(b, o.name);
+    return ", rank " + std::to_string(o.me) + " of " + std::to_string(o.size()) + " in " + (name.empty() ? nameless : name);
+}
+std::string where(binding& b, raised_on const& object) {
     if (!is_up(b)) return "";
     std::string s = " (rank " + std::to_string(b.world->me) + " of " + std::to_string(b.world->size());
-    if (c && c != b.world && c != b.self) {
-        auto const name = name_of(b, c->name);
-        s += ", rank " + std::to_string(c->me) + " of " + std::to_string(c->size()) + " in " +
-             (name.empty() ? "a communicator without a name" : name);
-    }
+    auto const* const c = b.comms.find_handle(object.comm());
+    if (c && c != b.world && c != b.self) s += place_in(b, *c, "a communicator without a name");
+    if (auto const* const w = b.wins.find_handle(object.win())) s += place_in(b, *w, "a window without a name");
     return s + ')';
 }
 
@@ -46,15 +49,20 @@ ref<errhandler> handler_of(binding& b, session const& s) {
     return s.handler;
 }
 
-void handle_error(binding& b, errhandler const& h, MPI_Comm comm, MPI_File file, int code, std::string const& text,
-                  MPI_Session session) {
+ref<errhandler> handler_of(binding& b, win const& w) {
+    std::lock_guard const g{b.changing};
+    return w.handler;
+}
+
+void handle_error(binding& b, errhandler const& h, raised_on const& object, int code, std::string const& text) {
+    auto const give = [&code](auto* function, auto handle) { function(&handle, &code); };
     switch (h.what) {
     case errhandler::action::fatal:
     case errhandler::action::abort: end(b, code, text);
-    case errhandler::action::comm_function: return h.of_comm(&comm, &code);
-    case errhandler::action::file_function: return h.of_file(&file, &code);
-    case errhandler::action::session_function: return h.of_session(&session, &code);
-    case errhandler::action::win_function: // these objects are not there yet
+    case errhandler::action::comm_function: return give(h.of_comm, object.comm());
+    case errhandler::action::file_function: return give(h.of_file, object.file());
+    case errhandler::action::session_function: return give(h.of_session, object.session());
+    case errhandler::action::win_function: return give(h.of_win, object.win());
     case errhandler::action::give_back: return;
     }
 }
@@ -62,31 +70,38 @@ void handle_error(binding& b, errhandler const& h, MPI_Comm comm, MPI_File file,
 namespace {
 /// Whose handler hears of what concerns no object: MPI_COMM_SELF (MPI-4.1 section 9.3); MPI_COMM_WORLD where a program has set that alone,
 /// as it did up to MPI-3.1.
-comm* general(binding& b) {
+raised_on general(binding& b) {
     auto const untouched = handler_of(b, *b.self)->what == errhandler::action::fatal;
-    return untouched ? b.world : b.self;
+    return raised_on{untouched ? MPI_COMM_WORLD : MPI_COMM_SELF};
 }
 
-/// The handler of a call: that of the new object, of the communicator, of the session, of MPI_COMM_SELF, and where there is none
-/// of these, the one that every program starts with.
-ref<errhandler> handler_for(call const& c, comm const* on, session const* s) {
+/// What an error of a call is raised on: its object while that lives, the general one, or nothing.
+raised_on object_of(call const& c) {
+    auto& b = c.of();
+    auto const& on = c.on();
+    if (b.comms.find_handle(on.comm()) || b.sessions.find_handle(on.session()) || b.wins.find_handle(on.win())) return on;
+    return b.at == stage::running ? general(b) : raised_on{};
+}
+/// The handler of a call: that of the new object, of the object, and where there is none of these, the one that every program
+/// starts with.
+ref<errhandler> handler_for(call const& c, raised_on const& object) {
     auto& b = c.of();
     if (auto* const judge = b.errhandlers.find_handle(c.judge())) return ref<errhandler>{*judge};
-    if (on) return handler_of(b, *on);
-    return s ? handler_of(b, *s) : ref<errhandler>{b.errhandlers.get(MPI_ERRORS_ARE_FATAL)};
+    if (auto* const on = b.comms.find_handle(object.comm())) return handler_of(b, *on);
+    if (auto* const on = b.sessions.find_handle(object.session())) return handler_of(b, *on);
+    if (auto* const on = b.wins.find_handle(object.win())) return handler_of(b, *on);
+    return ref<errhandler>{b.errhandlers.get(MPI_ERRORS_ARE_FATAL)};
 }
 } // namespace
 
 int raise(call const& c, int code, std::string const& sentence) {
     auto& b = c.of();
-    auto* on = b.comms.find_handle(c.on());
-    auto* const s = on ? nullptr : b.sessions.find_handle(c.session_on());
-    if (!on && !s && b.at == stage::running) on = general(b);
+    auto const on = object_of(c);
     auto const text =
         std::string{c.name()} + ": " + (sentence.starts_with("mpt: ") ? sentence.substr(5) : sentence) + where(b, on);
     remember(b, code, text);
-    auto const handler = handler_for(c, on, s);
-    handle_error(b, *handler, on ? on->handle : MPI_COMM_NULL, MPI_FILE_NULL, code, text, s ? s->handle : MPI_SESSION_NULL);
+    auto const handler = handler_for(c, on);
+    handle_error(b, *handler, on, code, text);
     return code;
 }
 

@@ -22,7 +22,7 @@ IGNORED = {('STATUS', False): 'MPI_STATUS_IGNORE', ('STATUS', True): 'MPI_STATUS
            ('STRINGS', True): 'MPI_ARGV_NULL', ('STRING_LISTS', True): 'MPI_ARGVS_NULL'}
 NULL = 'is a null pointer'
 COUNTS = {'root': 'Counts at the root only.', 'leader': 'Counts at the local leader only.',
-          'later-ranks': 'Does not count at rank 0.', 'to-neighbours': 'Counts where this process has neighbours to send to.',
+          'later-ranks': 'Does not count at rank 0.', 'unless-no-op': 'Does not count where `op` is MPI_NO_OP.', 'to-neighbours': 'Counts where this process has neighbours to send to.',
           'from-neighbours': 'Counts where this process has neighbours to receive from.'}
 
 
@@ -188,7 +188,7 @@ def fault_list(entry):
     """{error class: what gives it}; a function that is not there yet looks at nothing but its communicator."""
     by_fault = {}
     for p in entry.params:
-        for fault in faults(entry, p) if not entry.f.later else [('MPI_ERR_COMM', RULES['handle'][1])] * (p.name == entry.blamed()):
+        for fault in faults(entry, p) if not entry.f.later else [(p.kind.error, RULES['handle'][1])] * (p is entry.blamed()):
             of_array = p.length and not p.kind.pattern and fault[1] != NULL
             by_fault.setdefault(fault, []).append(f'an element of `{p.name}`' if of_array else f'`{p.name}`')
     found = {'MPI_ERR_UNSUPPORTED_OPERATION': ['always: not yet supported by mpt']} if entry.f.later else {}
@@ -207,7 +207,7 @@ def errors(entry):
     out, found = ['.SH RETURN VALUE', marked('MPI_SUCCESS, or an error code.')], fault_list(entry)
     if not found:
         return out
-    handler = f'`{entry.blamed()}`' if entry.blamed() else 'MPI_COMM_SELF'
+    handler = f'`{entry.blamed().name}`' if entry.blamed() else 'MPI_COMM_SELF'
     first = 'No error handler is called' if entry.is_tools() else \
         f'The error handler of {handler} is called first; the initial one ends the job'
     out += ['.SH ERRORS', marked(f'{first}. What is not allowed, by error class (the operation itself may meet other errors):')]

@@ -31,8 +31,8 @@ struct ending {
 struct request : counted {
     bool persistent = false;
     bool active = false;
-    bool by_handle = false;          // the user completes it, and names it by its handle, which lives until then
-    MPI_Comm blamed = MPI_COMM_NULL; // whose error handler hears of its errors
+    bool by_handle = false; // the user completes it, and names it by its handle, which lives until then
+    raised_on blamed;       // its errors
 
     /// Persistent ones: begins again. Not while active.
     virtual void start() = 0;

@@ -50,7 +50,7 @@ std::vector<ref<comm>> comms_of(binding& b, session const& s) {
 void refuse_pending(call& on, std::vector<ref<comm>> const& comms) {
     int pending = 0;
     on.of().requests.each_now([&](request& r) {
-        auto const ours = std::ranges::any_of(comms, [&](auto const& c) { return c->handle == r.blamed; });
+        auto const ours = std::ranges::any_of(comms, [&](auto const& c) { return c->handle == r.blamed.comm(); });
         if (ours && r.active) ++pending;
     });
     if (pending != 0)

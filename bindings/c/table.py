@@ -9,7 +9,7 @@ PARAMETER = re.compile(r'(\w+): ([A-Z][A-Z_]*)(?:=(\w+))?(?:\[([^\]]+)\])?((?: [
 FUNCTION_WORDS = {'large': False, 'returns': True, 'deprecated': True, 'c-only': False, 'later': False,
                   'anytime': False}
 PARAMETER_WORDS = {'out': False, 'inout': False, 'of': True, 'null': False, 'inplace': False, 'root': False, 'leader': False,
-                   'later-ranks': False, 'to-neighbours': False, 'from-neighbours': False, 'async': False, 'committed': False,
+                   'later-ranks': False, 'to-neighbours': False, 'from-neighbours': False, 'unless-no-op': False, 'async': False, 'committed': False,
                    'large': False}
 RANKED = ('COMM', 'GROUP', 'WIN')      # kinds of what has ranks
 KIND_WORDS = ('c', 'large', 'fortran', 'allowed', 'error')

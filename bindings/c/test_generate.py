@@ -83,6 +83,9 @@ MPI_Free: Frees.
     request: REQUEST inout, statuses: STATUS[n] out null, n: LENGTH, kind: TOPOLOGY
 MPI_Near large: Swaps.
     buf: BUFFER[count datatype] out from-neighbours, count: COUNT, datatype: DATATYPE, counts: COUNT[destinations(comm)], comm: COMM
+MPI_Update large: Combines elsewhere.
+    group: GROUP, buf: BUFFER[count datatype] unless-no-op, count: COUNT unless-no-op, datatype: DATATYPE unless-no-op,
+    old: BUFFER[kind] out, kind: DATATYPE, op: RMA_OP, target: RANK of=win, win: WIN
 MPI_Wtime returns=SECONDS: Tells the time.
 MPI_Wait later: Waits.
     comm: COMM
@@ -104,7 +107,12 @@ ENTRY_LINES = [
     'auto *const info_ = on.object_or_null(info, MPI_INFO_NULL, "info");', 'run("MPI_Size", false, true, ',
     'on.not_null(size, "size"); MPI_Count wide_size = 0; Size(on, datatype, info, wide_size); *size = narrow(wide_size);',
     'if (comm_.sources() > 0) { on.committed(datatype_, "datatype"); on.data(buf, count, datatype_, "buf"); }',
-    'on.each_at_least(counts, comm_.destinations(), 0, "counts", MPI_ERR_COUNT);', 'on.object(request, "request");', 'on.one_of(kind, kind_allowed,', 'return impl::Wtime();',
+    'on.each_at_least(counts, comm_.destinations(), 0, "counts", MPI_ERR_COUNT);', 'on.object(request, "request");', 'on.one_of(kind, kind_allowed,',
+    'auto &win_ = on.object(win, "win"); auto &group_ = on.object(group, "group");', 'on.rank(target, win_.size(), "target",',
+    'datatype_object *const datatype_ = op != MPI_NO_OP ? &on.object(datatype, "datatype") : nullptr;',
+    'on.predefined(op_, "op");', 'on.data(old, 1, kind_, "old");',
+    'if (op != MPI_NO_OP) { on.committed(*datatype_, "datatype"); on.data(buf, count, *datatype_, "buf"); }',
+    'return impl::Wtime();',
     'return run("MPI_Wait", false, false, [&](call &on) { on.object(comm, "comm"); on.not_supported(); });',
 ]
 DECLARED_LINES = [

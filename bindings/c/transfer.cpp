@@ -43,7 +43,7 @@ ending ending_of(comm const& c, outcome const& o, std::size_t room, int asked) {
     return e;
 }
 
-void require(call& on, ending const& e, MPI_Comm blamed) {
+void require(call& on, ending const& e, raised_on const& blamed) {
     if (e.code == MPI_SUCCESS) [[likely]]
         return;
     on.blame(blamed);

@@ -119,7 +119,7 @@ MPI_Request publish(binding& b, ref<request> r);
 MPI_Request launch(binding& b, ref<request> r);
 
 /// Throws what an ending says, if it is an error.
-void require(call& on, ending const& e, MPI_Comm blamed);
+void require(call& on, ending const& e, raised_on const& blamed);
 ending ending_of(comm const& c, outcome const& o, std::size_t room, int asked);
 
 } // namespace mpt::c

@@ -9,4 +9,5 @@
 #include <mpt/mpi/neighborhood.hpp>
 #include <mpt/mpi/request.hpp>
 #include <mpt/mpi/session.hpp>
+#include <mpt/mpi/window.hpp>
 #include <mpt/stack/standard.hpp>

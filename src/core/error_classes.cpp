@@ -126,6 +126,10 @@ error_class class_of(errc code) noexcept {
     case errc::launch: return other;
     case errc::usage: return other;
     case errc::protocol: return intern;
+    case errc::rma_sync: return error_class::rma_sync;
+    case errc::rma_range: return error_class::rma_range;
+    case errc::rma_attach: return error_class::rma_attach;
+    case errc::rma_flavor: return error_class::rma_flavor;
     }
     return unknown;
 }

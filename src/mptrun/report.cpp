@@ -132,6 +132,7 @@ std::string report::describe(wait_snapshot const& w) const {
     case wait_for::start: return "MPI_Init";
     case wait_for::finalize: return "MPI_Finalize";
     case wait_for::any: return "MPI_Waitany or the like, for one of several requests";
+    case wait_for::lock: return fmt::format("MPI_Win_lock for the window of rank {}", w.label.value);
     default: break;
     }
     if (is_collective(w))

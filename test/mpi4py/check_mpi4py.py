@@ -21,8 +21,8 @@ VERSION = '4.1.1'
 MODULES = r'test_(' + '|'.join('''address attributes buffer cco_buf cco_buf_inter cco_nb_buf cco_nb_vec cco_ngh_buf cco_ngh_obj cco_obj
     cco_obj_inter cco_pr_buf cco_pr_vec cco_vec cco_vec_inter comm comm_inter comm_topo ctypes datatype doc
     environ errhandler errorcode exceptions grequest group handle info mpiabi mpiapi mpimem msgspec msgzero
-    objmodel op p2p_buf p2p_buf_matched p2p_buf_part p2p_obj p2p_obj_matched pack pickle request session status
-    threads toplevel util_dtlib util_pkl5'''.split()) + r')\.py'
+    objmodel op p2p_buf p2p_buf_matched p2p_buf_part p2p_obj p2p_obj_matched pack pickle request rma rma_nb session status
+    threads toplevel util_dtlib util_pkl5 util_sync win'''.split()) + r')\.py'
 
 
 def skip(why):

@@ -72,6 +72,12 @@ struct facade : testing::TestWithParam<char const*> {
 };
 INSTANTIATE_TEST_SUITE_P(wires, facade, testing::Values("smp", "stream"), [](auto const& wire) { return wire.param; });
 
+/// By the kernel and agents, or by agents alone.
+TEST_P(facade, windows_work_also_without_cma) {
+    for (auto const& wrapper : {std::string{}, refuse_cma})
+        for (int n : {2, 3}) works(job(n, "windows 8 " + any_seed().substr(0, 9), wrapper));
+}
+
 TEST_P(facade, works) {
     all_work("");
     works(job(1, "ring 100"));

@@ -3,6 +3,7 @@
 //   megabyte ROUNDS            1 MB to the right neighbour, then from everybody to rank 0
 //   mixed ROUNDS SEED          messages of 0 to 4 MB, about every limit of the protocols, sent and received in every way
 //   refuse-half ROUNDS SEED WHO  the same; in the middle of it the kernel begins to refuse CMA to rank WHO, or to all
+//   windows STEPS SEED         random one-sided programs on windows of every sort
 //   hang                       rank 0 waits for a message, the others in a barrier
 //   greedy MOST                takes up to MOST MB until it is told that there is no more, then goes on
 // Exit codes: 6, a sentence of mpt's; 7, something was not as it must be.
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "../support/refuse_cma.hpp"
+#include "../support/rma_program.hpp"
 #include <mpt/mpt.hpp>
 
 #include <sys/uio.h>
@@ -242,6 +244,11 @@ template <class Environment> void greedy(Environment& env, std::size_t most) {
 
 // ---------------------------------------------------------------------------------------------------------------------------
 
+template <class World> void windows(World world, int steps, unsigned seed) {
+    for (auto const how : {rma::flavor::create, rma::flavor::allocate, rma::flavor::shared, rma::flavor::dynamic})
+        test::rma_program<World>{world, how, ++seed}.run(steps);
+}
+
 template <class Stack> int run(std::string_view mode, std::vector<std::string> const& arguments) {
     auto const number = [&](std::size_t i) { return std::strtoull(arguments.at(i).c_str(), nullptr, 10); };
     environment<Stack> env;
@@ -255,6 +262,7 @@ template <class Stack> int run(std::string_view mode, std::vector<std::string> c
         mixed(world, number(0), number(1), [&] {
             if (arguments.at(2) == "all" || arguments.at(2) == std::to_string(env.rank().value)) refuse();
         });
+    else if (mode == "windows") windows(world, static_cast<int>(number(0)), static_cast<unsigned>(number(1)));
     else if (mode == "hang" && world.rank() == 0) static_cast<void>(world.template recv<long>(1, 7));
     else if (mode == "hang") world.barrier();
     else if (mode == "greedy") greedy(env, number(0) * megabyte_size);

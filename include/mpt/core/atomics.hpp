@@ -17,6 +17,8 @@ namespace mpt::inline v0 {
 
 struct native_atomics {
     template <class T> using atomic = std::atomic<T>;
+    /// An object of the program's that is none, for a moment.
+    template <class T> using atomic_ref = std::atomic_ref<T>;
 
     /// What both sides of a sleep agree on; see core/fences.hpp.
     using fences = native_fences;

@@ -24,6 +24,10 @@ enum class errc : std::uint8_t {
     launch,        // started in a way that cannot work
     usage,         // a call at the wrong time (after finalize, a freed communicator)
     protocol,      // a peer sent what the state machine does not allow
+    rma_sync,      // one-sided: no epoch is open for this, or one that must not be
+    rma_range,     // one-sided: outside the target's memory
+    rma_attach,    // one-sided: memory that cannot be attached
+    rma_flavor,    // one-sided: a window of another sort
 };
 
 class error : public std::runtime_error {

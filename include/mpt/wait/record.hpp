@@ -23,7 +23,8 @@
 namespace mpt::inline v0 {
 
 /// What a record is about. A wait of a collective's is a send or a receive in the collective side of its context, and its tag
-/// says which collective. `message` is no wait: see boot::control_record::kept.
+/// says which collective. `message` is no wait: see boot::control_record::kept. `lock`: of a window, the tag is the target's world rank;
+/// who has it is not known.
 enum class wait_for : std::uint32_t {
     nothing,
     send,
@@ -35,6 +36,7 @@ enum class wait_for : std::uint32_t {
     start,
     finalize,
     message,
+    lock,
 };
 
 template <class Atomics> struct basic_wait_record {

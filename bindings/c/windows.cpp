@@ -1,0 +1,152 @@
+// Chapter 12: windows - how they are made and freed, and what is asked of them.
+#include "windows.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "attributes.hpp"
+#include "collectives.hpp"
+#include "communicators.hpp"
+#include "entries.hpp"
+#include "text.hpp"
+
+namespace mpt::c {
+
+namespace {
+
+// --- hints ----------------------------------------------------------------------------------------------------------------------
+
+bool is_boolean(std::string_view value) { return as_boolean(value).has_value(); }
+bool is_size(std::string_view value) { return as_integer(value).value_or(-1) >= 0; }
+bool is_same_op(std::string_view value) { return value == "same_op" || value == "same_op_no_op"; }
+bool is_order(std::string_view value) {
+    constexpr std::string_view orders[] = {"rar", "raw", "war", "waw"};
+    auto const all = as_list(value);
+    return value == "none" ||
+           (!all.empty() && std::ranges::all_of(all, [&](auto const& o) { return std::ranges::count(orders, o) == 1; }));
+}
+
+struct window_hint {
+    char const* name;
+    char const* value; // unless it is given
+    bool (*allowed)(std::string_view);
+    bool settled = false; // when the window is made
+};
+constexpr window_hint window_hints[] = {
+    {"no_locks", "false", is_boolean},
+    {"accumulate_ordering", "rar,raw,war,waw", is_order},
+    {"accumulate_ops", "same_op_no_op", is_same_op},
+    {"mpi_accumulate_granularity", "0", is_size},
+    {"same_size", "false", is_boolean},
+    {"same_disp_unit", "false", is_boolean},
+    {"alloc_shared_noncontig", "false", is_boolean, true},
+};
+constexpr std::size_t noncontiguous = std::size(window_hints) - 1;
+
+/// What is no hint here, or no value of one, is ignored. made: the window is there already.
+void take_hints(binding& b, std::vector<std::string>& hints, info_object const* given, bool made) {
+    std::lock_guard const g{b.changing};
+    for (std::size_t i = 0; given && i < hints.size(); ++i) {
+        auto const value = given->hints.get(window_hints[i].name);
+        auto const is = value ? stripped(*value) : std::string_view{};
+        if (value && window_hints[i].allowed(is) && !(made && window_hints[i].settled)) hints[i] = is;
+    }
+}
+
+std::vector<std::string> hints_from(binding& b, info_object const* given) {
+    std::vector<std::string> all;
+    for (auto const& h : window_hints) all.emplace_back(h.value);
+    take_hints(b, all, given, false);
+    return all;
+}
+
+// --- how they are made ----------------------------------------------------------------------------------------------------------
+
+int flavor_of(rma::flavor how) noexcept {
+    switch (how) {
+    case rma::flavor::create: return MPI_WIN_FLAVOR_CREATE;
+    case rma::flavor::allocate: return MPI_WIN_FLAVOR_ALLOCATE;
+    case rma::flavor::dynamic: return MPI_WIN_FLAVOR_DYNAMIC;
+    case rma::flavor::shared: return MPI_WIN_FLAVOR_SHARED;
+    }
+    return MPI_UNDEFINED;
+}
+
+std::size_t size_of(MPI_Aint size) noexcept { return static_cast<std::size_t>(size); }
+
+/// Collective: a window, and where this process's part is.
+void* make(call& on, comm& c, rma::wanted wanted, info_object const* given, MPI_Win& handle) {
+    auto& b = on.of();
+    require_one_side(on, c, "comm");
+    auto w = ref<made_win>::adopt(new made_win{c.members, c.me, flavor_of(wanted.how)});
+    w->hints = hints_from(b, given);
+    wanted.contiguous = w->hints[noncontiguous] != "true";
+    w->part = rma::make_window(b.run(), team_of(c), wanted);
+    auto const& own = w->part->own();
+    w->base = own.base;
+    w->bytes = wanted.how == rma::flavor::dynamic ? 0 : static_cast<MPI_Aint>(own.size); // the whole address space
+    w->unit = narrow(own.unit);
+    w->of_session = c.of_session;
+    w->handler = ref<errhandler>{b.errhandlers.get(MPI_ERRORS_ARE_FATAL)};
+    handle = w->handle = binding::publish<MPI_Win>(b.wins, ref<win>{*w});
+    return w->base;
+}
+
+void put_base(void* at, void* baseptr) noexcept { std::memcpy(baseptr, &at, sizeof at); } // a void** in truth
+
+} // namespace
+
+/// No thread of the engine's goes on for a window that the program has forgotten to free.
+void leave_windows(binding& b) {
+    b.wins.each([&b](win&, std::uintptr_t word) { b.wins.remove(word)->let_go(); });
+}
+
+namespace impl {
+
+void Win_create(call& on, void* base, MPI_Aint size, MPI_Aint unit, info_object* hints, comm& c, MPI_Win& w) {
+    make(on, c, {.how = rma::flavor::create, .memory = {static_cast<std::byte*>(base), size_of(size)}, .unit = unit}, hints, w);
+}
+void Win_create_dynamic(call& on, info_object* hints, comm& c, MPI_Win& w) {
+    make(on, c, {.how = rma::flavor::dynamic}, hints, w);
+}
+void Win_allocate(call& on, MPI_Aint size, MPI_Aint unit, info_object* hints, comm& c, void* baseptr, MPI_Win& w) {
+    put_base(make(on, c, {.how = rma::flavor::allocate, .size = size_of(size), .unit = unit}, hints, w), baseptr);
+}
+void Win_allocate_shared(call& on, MPI_Aint size, MPI_Aint unit, info_object* hints, comm& c, void* baseptr, MPI_Win& w) {
+    put_base(make(on, c, {.how = rma::flavor::shared, .size = size_of(size), .unit = unit}, hints, w), baseptr);
+}
+void Win_free(call& on, MPI_Win& handle) {
+    auto& b = on.of();
+    ref<win> const w{b.wins.get(handle)};
+    remove_attributes(b, *w);
+    window_of(*w).free();
+    b.wins.remove(word_of(handle))->let_go();
+    handle = MPI_WIN_NULL;
+}
+
+void Win_attach(call&, win& w, void* base, MPI_Aint size) {
+    window_of(w).attach({static_cast<std::byte*>(base), size_of(size)});
+}
+void Win_detach(call&, win& w, void const* base) { window_of(w).detach(base); }
+void Win_shared_query(call&, win& w, int rank, MPI_Aint& size, MPI_Aint& unit, void* baseptr) {
+    auto const p = window_of(w).shared(rank == MPI_PROC_NULL ? proc_null : mpt::rank{rank});
+    size = static_cast<MPI_Aint>(p.size);
+    unit = p.unit;
+    put_base(p.base, baseptr);
+}
+
+void Win_get_group(call& on, win& w, MPI_Group& group) { group = publish(on.of(), w.members, w.of_session); }
+
+void Win_set_info(call& on, win& w, info_object* hints) { take_hints(on.of(), w.hints, hints, true); }
+void Win_get_info(call& on, win& w, MPI_Info& used) {
+    auto made = ref<info_object>::adopt(new info_object);
+    for (std::size_t i = 0; i < w.hints.size(); ++i) made->hints.set(window_hints[i].name, name_of(on.of(), w.hints[i]));
+    used = binding::publish<MPI_Info>(on.of().infos, std::move(made));
+}
+void Win_set_name(call& on, win& w, char const* name) { rename(on.of(), w.name, name); }
+void Win_get_name(call& on, win* w, char* name, int& length) {
+    put_text(w ? name_of(on.of(), w->name) : "MPI_WIN_NULL", name, MPI_MAX_OBJECT_NAME, length);
+}
+
+} // namespace impl
+} // namespace mpt::c

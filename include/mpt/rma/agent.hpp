@@ -1,0 +1,159 @@
+/// rma/agent - a thread inside a target that does what others may not do to its memory themselves, while the program computes.
+///
+///        origin                                            target's agent
+///        letter ------ an ordinary message ----------->    kept as unexpected, by whoever polls the lane
+///        bell.ring() ---- a word of the arena --------->   wakes: takes the letter, does it, looks for more, sleeps
+///        answer <------ an ordinary message ------------   where the letter names a tag
+///
+///   A window of memory that not all reach has an agent at each rank whose memory it is, on the window's lane and in its context,
+///   started when the window is made and ended when it is freed. It sleeps on a bell of its own, not on the lane's, so that the
+///   program's messages do not wake it; a letter whose frame left after the ring is found at the next nap's end.
+///
+///   What it changes it changes as anybody would (rma/element.hpp). Letters of one rank are done in their order.
+///
+///   Threads   the program's threads share the window's lane with it: its lock must be one for threads.
+///   Ending    the job's end ends it. stop() may only come when no letter is under way.
+///   Cost      while it sleeps, one look every 10 ms.
+///   Tests     test/rma_agent_test.cpp, and by test/rma_random_test.cpp over streams
+#pragma once
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <mpt/rma/agent/letter.hpp>
+#include <mpt/rma/element.hpp>
+#include <mpt/rma/memory.hpp>
+#include <mpt/stack/p2p.hpp>
+#include <mpt/world/helper.hpp>
+
+namespace mpt::inline v0::rma {
+
+/// Which memory of this rank a window has: one part, or what is attached. For the program and the agent at once.
+class exposed_memory {
+    struct impl;
+    std::unique_ptr<impl> impl_;
+
+public:
+    exposed_memory();
+    ~exposed_memory();
+    /// False: it overlaps what is there.
+    bool add(std::uint64_t at, std::uint64_t n);
+    /// False: nothing begins there.
+    bool remove(std::uint64_t at);
+    /// Parts that touch count as one.
+    bool has(std::uint64_t at, std::uint64_t n) const;
+};
+
+inline constexpr tag ask_tag{3};
+
+template <class Stack> class agent {
+    using world_type = typename Stack::world_type;
+    static constexpr nanoseconds nap{10'000'000};
+    static constexpr int patience = 64; // looks before it sleeps: who asks once mostly asks again
+
+    channel<Stack> wire_;
+    control<world_type>& control_;
+    exposed_memory const& memory_;
+    boot::job& job_;
+    [[no_unique_address]] world_type world_{};
+    typename world_type::atomics::template atomic<bool> stop_{false};
+    std::vector<std::byte> letter_, answer_;
+    std::map<std::int32_t, std::uint32_t> refused_; // by sender
+    world::helper thread_;                          // the last: it begins at once
+
+public:
+    agent(channel<Stack> wire, control<world_type>& c, exposed_memory const& memory, boot::job& job)
+        : wire_{wire}, control_{c}, memory_{memory}, job_{job}, thread_{[this] { run(); }} {}
+    ~agent() {
+        stop_.store(true, std::memory_order_release); // sync(rma.stop): release
+        control_.agent.ring(world_, job_.fences());
+    }
+    agent(agent const&) = delete;
+
+private:
+    void run() noexcept {
+        try {
+            while (auto* const a = next()) serve(*a);
+        } catch (error const& e) {
+            // The job is over, and so are we; or we cannot go on, and who waits for us would wait for ever.
+            if (!job_.aborted()) job_.abort(1, e.what());
+        } catch (std::bad_alloc const&) { job_.abort(1, "mpt: no memory for a one-sided operation's data"); }
+    }
+    bool stopped() const noexcept { return stop_.load(std::memory_order_acquire); } // sync(rma.stop): acquire
+
+    /// The next letter; null: stop() was called.
+    protocol::arrival* next() {
+        for (int looks = 0; !stopped(); ++looks) {
+            if (auto* const a = wire_.improbe(any_source, ask_tag)) return a;
+            if (looks < patience) {
+                world_.yield();
+                continue;
+            }
+            auto const armed = control_.agent.arm(job_.fences());
+            if (auto* const a = wire_.improbe(any_source, ask_tag)) return a;
+            if (!stopped()) control_.agent.sleep(world_, armed, nap);
+            looks = 0;
+        }
+        return nullptr;
+    }
+    void serve(protocol::arrival& a) {
+        letter_.resize(static_cast<std::size_t>(a.size));
+        auto const got = wire_.recv(a, std::span{letter_});
+        if (got.how != status::ok)
+            throw error{errc::system, "mpt: a one-sided operation of rank " + std::to_string(got.source.value) +
+                                          " did not reach the agent: " + std::string{to_string(got.how)} + '.'};
+        opened_letter const l{letter_};
+        auto& refused = refused_[got.source];
+        answer_.clear();
+        if (l.head.what == request::confirm) confirm(std::exchange(refused, 0));
+        else if (!is_ours(l)) ++refused;
+        else execute(l);
+        if (l.head.answer != 0) wire_.send(got.source, tag{l.head.answer}, std::span<std::byte const>{answer_});
+    }
+    bool is_ours(opened_letter const& l) const {
+        return std::ranges::all_of(l.runs(), [&](memory_run const& r) { return memory_.has(r.at, r.bytes); });
+    }
+    void confirm(std::uint32_t refused) {
+        answer_.resize(sizeof refused);
+        std::memcpy(answer_.data(), &refused, sizeof refused);
+    }
+    void execute(opened_letter const& l) {
+        if (l.head.answer != 0) answer_.resize(l.bytes_of_runs());
+        switch (l.head.what) {
+        case request::put: return put(l);
+        case request::get: return get(l);
+        case request::update: return update(l);
+        case request::swap: return swap(l);
+        case request::confirm: return;
+        }
+    }
+    static std::byte* at(memory_run const& r) noexcept { return reinterpret_cast<std::byte*>(r.at); }
+    static void must(bool good) {
+        if (!good) throw error{errc::protocol, "mpt: a letter to an agent has other data than its runs."};
+    }
+    void put(opened_letter const& l) {
+        must(l.data.size() == l.bytes_of_runs());
+        auto const* p = l.data.data();
+        for (auto const& r : l.runs()) copy_bytes(at(r), p, r.bytes), p += r.bytes;
+    }
+    void get(opened_letter const& l) {
+        must(!answer_.empty() || l.bytes_of_runs() == 0);
+        auto* p = answer_.data();
+        for (auto const& r : l.runs()) copy_bytes(p, at(r), r.bytes), p += r.bytes;
+    }
+    void update(opened_letter const& l) {
+        element_action const action{l.head.op, l.head.kind};
+        bool const looks = l.head.op != operation::no_op;
+        must(action.is_valid() && (!looks || l.data.size() == l.bytes_of_runs()));
+        for (auto const& r : l.runs()) must(action.whole() == 0 || r.bytes % action.whole() == 0);
+        combine(action, l.runs(), looks ? l.data.data() : nullptr, answer_.empty() ? nullptr : answer_.data(), control_.wide);
+    }
+    void swap(opened_letter const& l) {
+        must(l.head.runs == 1 && l.data.size() == 2 * l.bytes_of_runs() && !answer_.empty());
+        auto const n = answer_.size();
+        compare_and_swap(n, at(l.places[0]), l.data.data(), l.data.data() + n, answer_.data(), control_.wide);
+    }
+};
+
+} // namespace mpt::inline v0::rma

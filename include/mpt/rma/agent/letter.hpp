@@ -1,0 +1,108 @@
+/// rma/agent/letter - what is asked of a target's agent, as one message: what to do, where, and with what.
+///
+///        head 16 B     runs: address, length each     data, packed
+///        [what|...]    [at|bytes][at|bytes] ...       [##########]
+///
+///   An operation on more than a letter holds is several letters. Addresses are the target's. Those that fetch are answered with the
+///   packed bytes, in a message of the tag that they name; with less where a run is not the window's.
+///
+///        what      data                  the answer
+///        put       the new bytes         none
+///        get       none                  the bytes
+///        update    elements              none, or where a tag is named, what was there
+///        swap      expected, desired     what was there
+///        confirm   none                  a number: letters of this sender that were refused since the last confirmation
+///
+///   Tests   test/rma_agent_test.cpp
+#pragma once
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <mpt/core/cursor.hpp>
+#include <mpt/core/error.hpp>
+#include <mpt/datatype/operation.hpp>
+#include <mpt/datatype/runs.hpp>
+
+namespace mpt::inline v0::rma {
+
+enum class request : std::uint8_t { put, get, update, swap, confirm };
+
+struct letter_head {
+    request what = request::confirm;
+    operation op = operation::no_op; // update
+    element_kind kind = element_kind::byte;
+    std::uint8_t reserved = 0;
+    std::uint32_t runs = 0;
+    std::uint32_t bytes = 0; // of data
+    std::int32_t answer = 0; // tag; 0: none
+};
+static_assert(sizeof(letter_head) == 16);
+
+inline constexpr std::size_t letter_runs = 128, letter_bytes = 64 * 1024;
+
+/// A letter as it is sent: what it refers to outlives it.
+class letter {
+    letter_head head_;
+    std::span<memory_run const> runs_;
+    source data_;
+
+public:
+    letter(letter_head head, std::span<memory_run const> runs, source data) noexcept : head_{head}, runs_{runs}, data_{data} {
+        head_.runs = static_cast<std::uint32_t>(runs.size());
+        head_.bytes = static_cast<std::uint32_t>(data.size());
+    }
+    std::size_t size() const noexcept { return sizeof head_ + runs_.size_bytes() + data_.size(); }
+    void read(std::size_t offset, std::span<std::byte> into) const noexcept {
+        read_part(std::as_bytes(std::span{&head_, 1}), offset, into);
+        read_part(std::as_bytes(runs_), offset, into);
+        if (!into.empty()) data_.read(offset, into);
+    }
+    std::optional<std::span<std::byte const>> contiguous() const noexcept { return std::nullopt; }
+
+private:
+    /// Reads what lies in the first part, and goes on behind it.
+    static void read_part(std::span<std::byte const> part, std::size_t& offset, std::span<std::byte>& into) noexcept {
+        if (offset >= part.size()) {
+            offset -= part.size();
+            return;
+        }
+        auto const n = std::min(into.size(), part.size() - offset);
+        copy_bytes(into.data(), part.data() + offset, n);
+        into = into.subspan(n);
+        offset = 0;
+    }
+};
+static_assert(byte_source<letter>);
+
+/// A letter as it came. Throws mpt::error(protocol) where it is none.
+struct opened_letter {
+    letter_head head;
+    std::array<memory_run, letter_runs> places;
+    std::span<std::byte const> data;
+
+    explicit opened_letter(std::span<std::byte const> message);
+    std::span<memory_run const> runs() const noexcept { return std::span{places}.first(head.runs); }
+    std::size_t bytes_of_runs() const noexcept {
+        std::size_t n = 0;
+        for (auto const& r : runs()) n += r.bytes;
+        return n;
+    }
+};
+
+inline opened_letter::opened_letter(std::span<std::byte const> message) {
+    auto const bad = [&] {
+        throw error{errc::protocol, "mpt: a one-sided operation came as a message of " + std::to_string(message.size()) +
+                                        " bytes that is no letter to an agent."};
+    };
+    if (message.size() < sizeof head) bad();
+    copy_bytes(reinterpret_cast<std::byte*>(&head), message.data(), sizeof head);
+    auto const rest = message.subspan(sizeof head);
+    auto const list = std::size_t{head.runs} * sizeof(memory_run);
+    if (head.runs > letter_runs || rest.size() < list || rest.size() - list != head.bytes) bad();
+    copy_bytes(reinterpret_cast<std::byte*>(places.data()), rest.data(), list);
+    data = rest.subspan(list);
+    if (bytes_of_runs() > letter_bytes) bad();
+}
+
+} // namespace mpt::inline v0::rma

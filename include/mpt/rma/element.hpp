@@ -1,0 +1,54 @@
+/// rma/element - elements of a window combined with others, each at once: what accumulates are made of, whoever executes them.
+///
+///        element                                          by
+///        1, 2, 4 or 8 bytes, aligned to its size          the processor: an atomic operation, or a loop of compare-and-swap
+///        any other (double complex, pairs with a gap)     the lock `wide` of the part that it lies in
+///
+///   Which it is follows from kind and address alone, so all accumulates of one kind on one element meet in one place, also where one
+///   rank executes them by loads and stores and another has them executed by the owner's agent.
+///
+///   Data come packed, as a message carries them: pairs without their gaps. `old`, where there is one, gets what was there.
+///
+///   Order   An element's change acquires and releases, so what a rank has written before it changes a flag is there for who reads
+///           the flag by another accumulate.
+///   Cost    sum, bit operations, replace, no_op of integers: one instruction an element. Else a kernel's call and a compare-and-swap.
+///   Limit   elements that only plain loads and stores touch meanwhile are the program's mistake. Who holds `wide` does not wait.
+///   Tests   test/rma_element_test.cpp    Source MPI-4.1 sections 12.3.4 and 12.7.1.
+#pragma once
+#include <span>
+
+#include <mpt/datatype/operation.hpp>
+#include <mpt/datatype/runs.hpp>
+#include <mpt/rma/lock_word.hpp>
+
+namespace mpt::inline v0::rma {
+
+/// An operation on elements of a kind. Not valid: it is not defined there.
+class element_action {
+    kernel combine_;
+    operation what_;
+    element_kind kind_;
+    std::uint8_t packed_ = 0, whole_ = 0; // bytes in a message; for a processor's atomic, else 0
+
+public:
+    element_action(operation what, element_kind kind) noexcept;
+
+    bool is_valid() const noexcept { return combine_ != nullptr; }
+    operation what() const noexcept { return what_; }
+    element_kind kind() const noexcept { return kind_; }
+    /// Packed bytes of an element.
+    std::size_t size() const noexcept { return packed_; }
+    /// Of elements that a processor changes at once: how long they are; of others 0.
+    std::size_t whole() const noexcept { return whole_; }
+    kernel function() const noexcept { return combine_; }
+};
+
+/// The elements in these runs, in their order, become what they were `op` the operand's. Runs hold whole elements together; one may
+/// end in the middle of a pair that has a gap. old: null, or room for as many packed bytes as the runs have. operand: not looked at by no_op.
+void combine(element_action const& action, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
+             lock_word<>& wide);
+/// One element of `size` bytes becomes *desired where it equals *expected; old gets what it was. size: as the kind's.
+void compare_and_swap(std::size_t size, std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old,
+                      lock_word<>& wide);
+
+} // namespace mpt::inline v0::rma

@@ -1,0 +1,279 @@
+/// rma/window - memory of every rank of a group that the others read, write and update without its doing anything.
+///
+///        put / get             my bytes <---> bytes of the target        arena, or ranks as threads   loads and stores
+///        accumulate ...        elements op= mine, atomically             another process's memory     CMA: put and get alone
+///                                                                        all else                     the target's agent
+///
+///   window<Stack> is what both facades stand on. It is made by all ranks of a team together (make_window), and each keeps what it
+///   must know of each: where the target's part is, how it is reached (rma/memory.hpp), and its control block.
+///
+///   Epochs    fence                    everybody, by a barrier
+///             post wait, start complete  empty messages between the two sides
+///             lock, lock_all           a word in the target's control block, taken by compare-and-swap
+///             An operation on a target that no epoch opens is an mpt::error(rma_sync), one outside the target's memory an
+///             mpt::error(rma_range). Nothing has been done then.
+///   Complete  every operation is complete here when it returns: its buffers may be used again, and what it fetches is there. What
+///             an agent does for it is complete there at the next flush, unlock, complete or fence; all else is at once. So requests
+///             are complete at birth, and flush_local has nothing to do.
+///   Order     accumulates of a rank on a target are done in program order. A flush is a full fence.
+///   Cost      put of a value to arena memory: a look at the epoch, one comparison with the bounds, a store. No lock, no call.
+///   Threads   operations, flushes and locks of different targets by any number of threads; fence, start, complete, post and wait by
+///             one at a time.
+///   Limit     memory is per rank of the group: some 100 bytes for each target.
+///   Tests     test/rma_window_test.cpp, test/rma_random_test.cpp    Source MPI-4.1 chapter 12.
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <mpt/coll/allgather.hpp>
+#include <mpt/coll/barrier.hpp>
+#include <mpt/coll/broadcast.hpp>
+#include <mpt/datatype/operation.hpp>
+#include <mpt/rma/agent.hpp>
+#include <mpt/rma/memory.hpp>
+#include <mpt/stack/runtime.hpp>
+
+namespace mpt::inline v0::rma {
+
+/// How a window came by its memory.
+enum class flavor : std::uint8_t { create, allocate, dynamic, shared };
+
+/// What the program promises to a synchronisation. MPI-4.1 section 12.5.5.
+struct promises {
+    bool no_check = false, no_store = false, no_put = false, no_precede = false, no_succeed = false;
+};
+
+/// Data of this rank: elements of any layout, to be read or to be written. The type outlives the call alone.
+struct own_source {
+    void const* address;
+    std::int64_t count;
+    datatype const& type;
+};
+struct own_sink {
+    void* address;
+    std::int64_t count;
+    datatype const& type;
+};
+/// Data of a target's part: `displacement` counts the target's units; in a dynamic window it is an address there.
+struct target_place {
+    rank target; // of the window's group
+    std::int64_t displacement;
+    std::int64_t count;
+    datatype const& type;
+};
+
+/// A rank's part of a window.
+struct part {
+    std::byte* base = nullptr; // here; null where this rank does not map it
+    std::uint64_t size = 0;
+    std::int64_t unit = 1;
+};
+
+/// What make_window() is to make.
+struct wanted {
+    flavor how = flavor::allocate;
+    std::span<std::byte> memory{}; // create: the user's
+    std::uint64_t size = 0;        // allocate, shared: how much of it
+    std::int64_t unit = 1;
+    bool contiguous = true; // shared: each rank's part follows that of the rank before
+};
+
+template <class Stack> class window {
+public:
+    using stack_type = Stack;
+    using world_type = typename Stack::world_type;
+
+    /// Collective: see make_window(). The context is nobody else's, and the same at all.
+    window(runtime<Stack>& run, context_id context, coll::team<Stack> const& parent, wanted const& w);
+    window(window const&) = delete;
+    window& operator=(window const&) = delete;
+    /// Gives up what is this rank's. free() comes before, except where an exception unwinds.
+    ~window();
+
+    /// Collective: completes what is under way, and meets the others. Throws mpt::error(rma_sync) in an epoch of its own. After it
+    /// nothing but the destructor is called.
+    void free();
+
+    rank me() const noexcept { return me_; }
+    std::int32_t size() const noexcept { return who_.size(); }
+    group const& members() const noexcept { return who_; }
+    flavor how() const noexcept { return how_; }
+    context_id context() const noexcept { return wire_.context(); }
+    /// This rank's own part.
+    part const& own() const noexcept { return own_; }
+    /// Where a rank's part of a shared window is in this process; proc_null: of the lowest rank whose size is not 0.
+    /// Throws mpt::error(rma_flavor) where the window is not shared.
+    part shared(rank r) const;
+
+    // --- operations: window/move.hpp ------------------------------------------------------------------------------------------
+    /// MPI-4.1 section 12.3. Both sides have as many bytes; ranks are of the group, and none is proc_null.
+    void put(own_source const& from, target_place const& to);
+    void get(own_sink const& into, target_place const& from);
+    /// Elements of one predefined type at both sides; the operation is defined on it (find_kernel), or it is
+    /// mpt::error(argument).
+    void accumulate(own_source const& from, target_place const& to, operation op);
+    /// With operation::no_op, `from` is not looked at.
+    void get_accumulate(own_source const& from, own_sink const& result, target_place const& to, operation op);
+    /// One element of a predefined type.
+    void fetch_and_op(void const* from, void* result, datatype const& type, rank target, std::int64_t displacement,
+                      operation op);
+    void compare_and_swap(void const* from, void const* expected, void* result, datatype const& type, rank target,
+                          std::int64_t displacement);
+
+    // --- synchronisation: window/sync.hpp ---------------------------------------------------------------------------------------
+    /// Collective. Section 12.5.1.
+    void fence(promises p = {});
+    /// Groups count in world ranks. Section 12.5.2.
+    void start(group const& targets, promises p = {});
+    void complete();
+    void post(group const& origins, promises p = {});
+    void wait();
+    /// True: the exposure epoch is over, as after wait().
+    bool test();
+    /// Section 12.5.3.
+    void lock(lock_kind kind, rank target, promises p = {});
+    void unlock(rank target);
+    void lock_all(promises p = {});
+    void unlock_all();
+    /// Section 12.5.4. In a passive epoch alone.
+    void flush(rank target);
+    void flush_all();
+    void flush_local(rank target) { must_be_passive("flush_local", target); }
+    void flush_local_all() { must_be_passive("flush_local_all"); }
+    /// What this rank has written before is there for others, and what they have is there for it, once they and it know of it.
+    void sync() noexcept { settle(); }
+
+    // --- memory of a dynamic window: window/make.hpp ----------------------------------------------------------------------------
+    /// Section 12.2.4. Throws mpt::error(rma_attach) where it overlaps what is attached, or was not attached.
+    void attach(std::span<std::byte> memory);
+    void detach(void const* base);
+
+private:
+    using target_type = rma::target<world_type>;
+    using fences = typename world_type::atomics::fences;
+    template <class T> using atomic = typename world_type::atomics::template atomic<T>;
+    static constexpr tag posted{1}, completed{2}; // and ask_tag
+    static constexpr std::int32_t first_answer = 16;
+    enum class epoch : std::uint8_t { none, fence, start, lock_all };
+
+    // making
+    static constexpr bool reads_memory() noexcept {
+        for (auto const& f : Stack::route_type::facts)
+            if (f.cross_process && f.reads) return true;
+        return false;
+    }
+    coll::team<Stack> team() noexcept { return {wire_, who_, me_, rooted_calls_}; }
+    card make_own(wanted const& w);
+    void get_memory(wanted const& w);
+    std::uint64_t wanted_here(wanted const& w);
+    std::vector<card> exchange(card const& mine, std::string const& why_not);
+    void place_shared(std::vector<card>& all, bool contiguous);
+    void find(target_type& t, card const& c, rank r);
+    void find_way(target_type& t, card const& c);
+    std::span<std::byte> slice_of(rank world);
+    bool needs_agent(card const& mine) const noexcept;
+    void start_agent();
+    void give_back() noexcept;
+
+    // operations
+    target_type& at(rank r) noexcept { return targets_[static_cast<std::size_t>(r.value)]; }
+    bool is_open(target_type const& t) const noexcept {
+        return t.open.load(std::memory_order_relaxed) ||
+               open_to_all_.load(std::memory_order_relaxed); // order: own thread's epoch
+    }
+    target_type& opened(char const* call, rank r) {
+        auto& t = at(r);
+        if (!is_open(t)) [[unlikely]]
+            no_epoch(call, r);
+        return t;
+    }
+    /// Where a displacement too large for any memory leads is no part of the window.
+    static std::uint64_t address(target_type const& t, std::int64_t displacement) noexcept {
+        std::int64_t bytes = 0;
+        return __builtin_mul_overflow(displacement, t.unit, &bytes) ? t.base - 1 : t.base + static_cast<std::uint64_t>(bytes);
+    }
+    struct extent; // what an operation touches
+    std::byte* plain(target_type const& t, target_place const& p, std::int64_t own, data_run const& run) const noexcept;
+    extent touched(char const* call, target_type const& t, target_place const& p) const;
+    template <class F> void within(target_type& t, F&& f);
+    [[gnu::noinline]] void put_far(own_source const& from, target_type& t, target_place const& to);
+    [[gnu::noinline]] void get_far(own_sink const& into, target_type& t, target_place const& from);
+    bool put_by_kernel(source const& data, target_type& t, typed_runs const& there);
+    bool get_by_kernel(sink const& room, target_type& t, typed_runs const& there);
+    bool done_by_kernel(char const* call, target_type& t, status s);
+    struct both_sides; // of an update
+    void update(char const* call, own_source const* from, own_sink const* result, target_place const& to, operation op);
+    void update_here(both_sides const& data, target_type& t, typed_runs const& there);
+    void update_there(char const* call, both_sides const& data, target_type& t, typed_runs const& there);
+    memory_run element_at(char const* call, target_type const& t, rank r, std::int64_t displacement, std::size_t n) const;
+    void ask(target_type& t, letter const& l);
+    void send_letter(target_type& t, letter const& l);
+    void ask_for(char const* call, target_type& t, letter_head head, std::span<memory_run const> runs, source const& data,
+                 sink const& answer);
+
+    // synchronisation
+    void settle() const noexcept { fences::light(fence_mode::both); } // loads and stores, too
+    void confirm(target_type& t);
+    void confirm_all();
+    void tell_posted(rank world);
+    void finish_told();
+    bool hear(std::size_t i, bool waits);
+    void end_exposure();
+    void enter(epoch e) noexcept { epoch_.store(e, std::memory_order_relaxed); }                   // order: own thread's epoch
+    void open(target_type& t, bool yes) noexcept { t.open.store(yes, std::memory_order_relaxed); } // order: own thread's epoch
+    void open_to_all(bool yes) noexcept { open_to_all_.store(yes, std::memory_order_relaxed); }    // order: own thread's epoch
+    void take(lock_kind kind, target_type& t, promises p);
+    void give(target_type& t) noexcept;
+    rank of_mine(char const* call, rank world) const;
+    epoch now() const noexcept { return epoch_.load(std::memory_order_relaxed); }           // order: own thread's epoch
+    std::uint32_t locks() const noexcept { return locks_.load(std::memory_order_relaxed); } // order: as epoch_
+    void must_be_passive(char const* call, rank r) const;
+    void must_be_passive(char const* call) const;
+    void must_begin(char const* call) const;
+    [[noreturn]] void no_epoch(char const* call, rank r) const;
+    [[noreturn]] void out_of_range(char const* call, target_type const& t, rank r, std::uint64_t first, std::uint64_t n) const;
+    [[noreturn]] void wrong_order(char const* call, char const* why) const;
+
+    runtime<Stack>* run_;
+    group who_;
+    rank me_;
+    flavor how_;
+    std::uint32_t rooted_calls_ = 0;
+    channel<Stack> wire_;
+    part own_;
+    std::span<std::byte> allocated_; // ours to give back
+    control<world_type>* control_ = nullptr;
+    std::uint64_t probe_[2]{}; // what others read to see that the kernel lets them
+    std::unique_ptr<target_type[]> targets_;
+    exposed_memory memory_;
+    std::unique_ptr<rma::agent<Stack>> agent_;
+
+    atomic<bool> open_to_all_{false};
+    atomic<epoch> epoch_{epoch::none};
+    atomic<std::uint32_t> locks_{0};   // that are held one by one
+    atomic<std::uint32_t> answers_{0}; // that were asked for
+    group started_, posted_to_;
+    bool exposed_ = false;                 // posted, not waited for
+    std::vector<bool> heard_;              // of posted_to_: who is through
+    std::vector<protocol::request*> told_; // words that have not left yet
+};
+
+/// Makes a window together with the other ranks of `parent`, which need not stay. Throws mpt::error(no_memory) on all of them where one
+/// has none.
+template <class Stack>
+std::unique_ptr<window<Stack>> make_window(runtime<Stack>& run, coll::team<Stack> const& parent, wanted const& w) {
+    auto context = run.new_context();
+    coll::broadcast(parent, std::as_writable_bytes(std::span{&context, 1}), 0);
+    return std::make_unique<window<Stack>>(run, context, parent, w);
+}
+
+} // namespace mpt::inline v0::rma
+
+#include <mpt/rma/window/make.hpp>
+#include <mpt/rma/window/move.hpp>
+#include <mpt/rma/window/sync.hpp>
+#include <mpt/rma/window/update.hpp>

@@ -1,0 +1,199 @@
+/// rma/window/make - how a window comes, what each rank learns of the others, and how it goes.
+///
+///   Every rank makes what is its own (memory, control block), tells all of it by a card, and reads theirs. Who has no memory says so
+///   on its card, so that all throw.
+#pragma once
+#include <mpt/lock/none.hpp>
+#include <mpt/rma/window.hpp>
+
+namespace mpt::inline v0::rma {
+
+template <class Stack>
+window<Stack>::window(runtime<Stack>& run, context_id context, coll::team<Stack> const& parent, wanted const& w)
+    : run_{&run}, who_{parent.who()}, me_{parent.me()}, how_{w.how}, wire_{run.lane_of(context), context} {
+    card mine;
+    std::string why_not;
+    try {
+        mine = make_own(w);
+    } catch (error const& e) { mine.failed = 1, why_not = e.what(); }
+    try {
+        auto all = exchange(mine, why_not);
+        if (how_ == flavor::shared) place_shared(all, w.contiguous);
+        targets_ = std::make_unique<target_type[]>(all.size());
+        for (rank r = 0; r < size(); r = r + 1) find(at(r), all[static_cast<std::size_t>(r.value)], r);
+        if (how_ == flavor::shared) own_ = {at(me_).at(at(me_).base), at(me_).size, w.unit};
+        if (how_ != flavor::dynamic && own_.size != 0) memory_.add(reinterpret_cast<std::uintptr_t>(own_.base), own_.size);
+        if (needs_agent(all[static_cast<std::size_t>(me_.value)])) start_agent();
+    } catch (...) {
+        give_back();
+        throw;
+    }
+}
+
+template <class Stack> window<Stack>::~window() { agent_.reset(); }
+
+template <class Stack> void window<Stack>::free() {
+    must_begin("free");
+    if (exposed_) wrong_order("free", "an exposure epoch is open");
+    finish_told();
+    confirm_all();
+    settle();
+    coll::barrier(team());
+    agent_.reset();
+    give_back();
+}
+
+/// After this nobody looks at what is this rank's.
+template <class Stack> void window<Stack>::give_back() noexcept {
+    if (control_) run_->heap().free_object(std::exchange(control_, nullptr));
+    if (!allocated_.empty()) run_->deallocate(std::exchange(allocated_, {}));
+}
+
+// --- what is this rank's ----------------------------------------------------------------------------------------------------------
+template <class Stack> card window<Stack>::make_own(wanted const& w) {
+    auto& heap = run_->heap();
+    get_memory(w);
+    auto* const block = heap.object(sizeof(control<world_type>), alignof(control<world_type>));
+    if (!block) throw error{errc::no_memory, "mpt: no memory for a window's control block: " + heap.why_refused() + '.'};
+    control_ = new (block) control<world_type>{};
+    probe_[0] = run_->world().random(), probe_[1] = run_->world().random();
+
+    card c;
+    c.base = reinterpret_cast<std::uintptr_t>(own_.base), c.size = own_.size, c.unit = own_.unit;
+    c.control_at = heap.refer(control_).offset;
+    auto const slice = heap.whole();
+    c.slice_here = reinterpret_cast<std::uintptr_t>(slice.data()), c.slice_size = slice.size();
+    auto const* const memory = allocated_.empty() ? own_.base : allocated_.data();
+    if (memory && heap.contains(memory, allocated_.empty() ? own_.size : allocated_.size())) {
+        c.memory_of = run_->me();
+        c.memory_at = heap.refer(memory).offset;
+    }
+    c.pid = smp::own_process();
+    c.probe_at = reinterpret_cast<std::uintptr_t>(probe_), c.probe[0] = probe_[0], c.probe[1] = probe_[1];
+    return c;
+}
+
+template <class Stack> void window<Stack>::get_memory(wanted const& w) {
+    own_ = {w.memory.data(), w.how == flavor::create ? w.memory.size() : w.size, w.unit};
+    if (w.how == flavor::dynamic) own_ = {nullptr, ~std::uint64_t{0}, 1};
+    if (w.how != flavor::allocate && w.how != flavor::shared) return;
+    if (auto const n = wanted_here(w); n != 0) allocated_ = run_->allocate(bytes{n});
+    own_.base = allocated_.data();
+}
+
+/// How much memory this rank has to allocate: its own part, or, where shared parts follow each other, all of them or nothing.
+template <class Stack> std::uint64_t window<Stack>::wanted_here(wanted const& w) {
+    if (w.how != flavor::shared || !w.contiguous) return w.size;
+    std::vector<std::uint64_t> sizes(static_cast<std::size_t>(size()));
+    coll::allgather(team(), source{&w.size, sizeof w.size},
+                    coll::blocks{std::as_writable_bytes(std::span{sizes}), sizeof w.size});
+    std::uint64_t sum = 0;
+    for (auto const n : sizes)
+        if (__builtin_add_overflow(sum, n, &sum))
+            throw error{errc::argument, "mpt: the parts of a shared window have more bytes than an address can count"};
+    return me_ == 0 ? sum : 0;
+}
+
+// --- what is the others' ------------------------------------------------------------------------------------------------------------
+template <class Stack> std::vector<card> window<Stack>::exchange(card const& mine, std::string const& why_not) {
+    std::vector<card> all(static_cast<std::size_t>(size()));
+    coll::allgather(team(), source{&mine, sizeof mine}, coll::blocks{std::as_writable_bytes(std::span{all}), sizeof mine});
+    if (!why_not.empty()) throw error{errc::no_memory, why_not};
+    for (std::size_t r = 0; r < all.size(); ++r)
+        if (all[r].failed != 0)
+            throw error{errc::no_memory, "mpt: rank " + std::to_string(r) + " has no memory for its part of a window."};
+    return all;
+}
+
+/// Shared parts are known by their places in the slice that they lie in.
+template <class Stack> void window<Stack>::place_shared(std::vector<card>& all, bool contiguous) {
+    std::uint64_t before = 0;
+    for (auto& c : all) {
+        if (contiguous) c.memory_of = all[0].memory_of, c.memory_at = all[0].memory_at + before;
+        before += c.size;
+        c.base = c.memory_at;
+    }
+}
+
+template <class Stack> std::span<std::byte> window<Stack>::slice_of(rank world) {
+    auto& job = run_->job();
+    auto const s = job.arena().slice(world, job.record(world).slice_bytes);
+    if (s.empty())
+        throw error{errc::no_memory, "mpt: the memory of rank " + std::to_string(world.value) +
+                                         " of the job, which a window needs, cannot be mapped here."};
+    return s;
+}
+
+template <class Stack> void window<Stack>::find(target_type& t, card const& c, rank r) {
+    t.world = who_.world(r);
+    auto const slice = slice_of(t.world);
+    t.sync = reinterpret_cast<control<world_type>*>(slice.data() + c.control_at);
+    t.base = t.low = c.base, t.size = c.size, t.unit = c.unit, t.pid = c.pid;
+    if (how_ == flavor::shared) {
+        t.reach = c.size;
+        if (c.memory_of >= 0) t.shift = reinterpret_cast<std::uintptr_t>(slice_of(c.memory_of).data());
+        return;
+    }
+    if (r == me_) {
+        t.reach = c.size;
+        return;
+    }
+    find_way(t, c);
+    if (!reads_memory()) return;
+    if (c.memory_of >= 0) {
+        t.reach = c.size;
+        t.shift = reinterpret_cast<std::uintptr_t>(slice_of(c.memory_of).data()) + c.memory_at - c.base;
+    } else if (how_ == flavor::dynamic) {
+        t.low = c.slice_here, t.reach = c.slice_size;
+        t.shift = reinterpret_cast<std::uintptr_t>(slice.data()) - c.slice_here;
+    }
+}
+
+/// To memory that is not mapped.
+template <class Stack> void window<Stack>::find_way(target_type& t, card const& c) {
+    auto const by = [&] {
+        if (!reads_memory()) return way::agent;
+        if (world_type::shares_process) return way::shared;
+        bool const allowed = run_->configuration().template get<"MPT_SINGLE_COPY">();
+        return allowed && c.memory_of < 0 && kernel_reaches(c) ? way::kernel : way::agent;
+    };
+    t.by.store(by(), std::memory_order_relaxed); // order: of this rank's own; whoever uses the window got it later
+}
+
+template <class Stack> bool window<Stack>::needs_agent(card const& mine) const noexcept {
+    bool const has_memory = how_ == flavor::dynamic || mine.size != 0;
+    if (how_ == flavor::shared || size() == 1 || !has_memory) return false;
+    return !reads_memory() || (!world_type::shares_process && mine.memory_of < 0);
+}
+
+template <class Stack> void window<Stack>::start_agent() {
+    if constexpr (std::is_same_v<typename Stack::lock_policy_type, lock::none>)
+        throw error{errc::usage,
+                    "mpt: a window of memory that others cannot reach needs a thread beside the program's, and this "
+                    "stack's lock is none"};
+    agent_ = std::make_unique<rma::agent<Stack>>(wire_, *control_, memory_, run_->job());
+}
+
+template <class Stack> part window<Stack>::shared(rank r) const {
+    if (how_ != flavor::shared)
+        throw error{errc::rma_flavor, "mpt: shared: the window's memory was not allocated as shared memory"};
+    if (r == proc_null)
+        for (r = 0; r + 1 < size() && targets_[static_cast<std::size_t>(r.value)].size == 0;) r = r + 1;
+    auto const& t = targets_[static_cast<std::size_t>(r.value)];
+    return {t.at(t.base), t.size, t.unit};
+}
+
+// --- memory of a dynamic window -------------------------------------------------------------------------------------------------------
+template <class Stack> void window<Stack>::attach(std::span<std::byte> memory) {
+    if (how_ != flavor::dynamic) throw error{errc::rma_flavor, "mpt: attach: the window is not dynamic"};
+    if (!memory_.add(reinterpret_cast<std::uintptr_t>(memory.data()), memory.size()))
+        throw error{errc::rma_attach,
+                    "mpt: attach: the " + std::to_string(memory.size()) + " bytes overlap memory that is attached already"};
+}
+template <class Stack> void window<Stack>::detach(void const* base) {
+    if (how_ != flavor::dynamic) throw error{errc::rma_flavor, "mpt: detach: the window is not dynamic"};
+    if (!memory_.remove(reinterpret_cast<std::uintptr_t>(base)))
+        throw error{errc::rma_attach, "mpt: detach: no attached memory begins there"};
+}
+
+} // namespace mpt::inline v0::rma

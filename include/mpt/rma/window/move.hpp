@@ -1,0 +1,219 @@
+/// rma/window/move - put and get: by a copy where both sides lie in one piece and are mapped, else by the target's way.
+///
+///   What lies scattered there is cut into pieces of so many runs and bytes; each is written by the kernel, or is a letter.
+#pragma once
+#include <mpt/core/copy.hpp>
+#include <mpt/rma/window.hpp>
+
+namespace mpt::inline v0::rma {
+
+/// The bytes between the first and the last one that an operation touches; bytes of data.
+template <class Stack> struct window<Stack>::extent {
+    std::uint64_t origin, first, n, data;
+    bool is_mapped = false;
+};
+
+namespace detail {
+
+/// Cuts what is there into pieces of whole units: f(runs, offset of the first byte, bytes).
+template <class F> void in_pieces(typed_runs const& there, std::size_t most, std::size_t unit, F f) {
+    std::array<memory_run, letter_runs> runs;
+    for (std::size_t at = 0; at < there.size();) {
+        auto piece = there.list(at, most / unit * unit, runs);
+        if (auto const rest = piece.bytes % unit; rest != 0) piece = there.list(at, piece.bytes - rest, runs);
+        f(std::span<memory_run const>{runs}.first(piece.runs), at, piece.bytes);
+        at += piece.bytes;
+    }
+}
+
+/// A piece of a source as bytes in a row: in place, or in the buffer.
+inline std::byte const* piece_of(source const& from, std::size_t at, std::size_t n, std::vector<std::byte>& buffer) {
+    if (from.is_contiguous()) return from.data() + at;
+    buffer.resize(n);
+    from.read(at, buffer);
+    return buffer.data();
+}
+
+[[noreturn, gnu::noinline]] inline void sizes_differ(char const* call, std::size_t mine, std::size_t theirs) {
+    throw error{errc::argument, "mpt: " + std::string{call} + ": " + std::to_string(mine) + " bytes here and " +
+                                    std::to_string(theirs) + " bytes at the target: both sides are to have as many"};
+}
+
+} // namespace detail
+
+/// Where the data are here, if they are in one piece of `own` bytes, in the window, and mapped; else null.
+template <class Stack> std::byte* window<Stack>::plain(target_type const& t, target_place const& p, std::int64_t own,
+                                                       data_run const& run) const noexcept {
+    if (run.bytes != own) return nullptr;
+    return t.mapped(address(t, p.displacement) + static_cast<std::uint64_t>(run.offset), static_cast<std::uint64_t>(run.bytes));
+}
+
+template <class Stack> void window<Stack>::put(own_source const& from, target_place const& to) {
+    auto& t = opened("put", to.target);
+    auto const mine = from.type.contiguous_run(from.count), there = to.type.contiguous_run(to.count);
+    if (mine && there) [[likely]]
+        if (auto* const p = plain(t, to, mine->bytes, *there)) [[likely]]
+            return copy_bytes(p, static_cast<std::byte const*>(from.address) + mine->offset,
+                              static_cast<std::size_t>(mine->bytes));
+    put_far(from, t, to);
+}
+
+template <class Stack> void window<Stack>::get(own_sink const& into, target_place const& from) {
+    auto& t = opened("get", from.target);
+    auto const mine = into.type.contiguous_run(into.count), there = from.type.contiguous_run(from.count);
+    if (mine && there) [[likely]]
+        if (auto const* const p = plain(t, from, mine->bytes, *there)) [[likely]]
+            return copy_bytes(static_cast<std::byte*>(into.address) + mine->offset, p, static_cast<std::size_t>(mine->bytes));
+    get_far(into, t, from);
+}
+
+/// Throws where it is not all in the window.
+template <class Stack> auto window<Stack>::touched(char const* call, target_type const& t, target_place const& p) const
+    -> extent {
+    auto const far = p.count > 1 ? (p.count - 1) * p.type.extent() : 0;
+    auto const low = p.type.true_lower_bound() + std::min<std::int64_t>(far, 0);
+    auto const high = p.type.true_lower_bound() + p.type.true_extent() + std::max<std::int64_t>(far, 0);
+    auto const data = static_cast<std::uint64_t>(std::max<std::int64_t>(p.count, 0) * p.type.size());
+    extent e{address(t, p.displacement), 0, 0, data};
+    if (data == 0) return e;
+    e.first = e.origin + static_cast<std::uint64_t>(low), e.n = static_cast<std::uint64_t>(high - low);
+    if (!t.has(e.first, e.n)) [[unlikely]]
+        out_of_range(call, t, p.target, e.first, e.n);
+    e.is_mapped = t.mapped(e.first, e.n) != nullptr;
+    return e;
+}
+
+template <class Stack>
+void window<Stack>::out_of_range(char const* call, target_type const& t, rank r, std::uint64_t first, std::uint64_t n) const {
+    auto const at = static_cast<std::int64_t>(first - t.base);
+    throw error{errc::rma_range, "mpt: " + std::string{call} + ": bytes " + std::to_string(at) + " to " +
+                                     std::to_string(at + static_cast<std::int64_t>(n)) + " of rank " + std::to_string(r.value) +
+                                     "'s part of the window, which has " + std::to_string(t.size) + " bytes"};
+}
+
+/// Runs f() on memory of a rank that is a thread of this process, which keeps it until we are through.
+template <class Stack> template <class F> void window<Stack>::within(target_type& t, F&& f) {
+    auto& job = run_->job();
+    if (!job.begin_copy()) {
+        wire_.on().follow();
+        throw error{errc::peer_gone, "mpt: rank " + std::to_string(t.world.value) + " of the job has ended it."};
+    }
+    f();
+    job.end_copy();
+}
+
+// --- by the kernel ------------------------------------------------------------------------------------------------------------------
+/// What it said. False: it refuses what it has granted before, and the agent is to do it, from now on.
+template <class Stack> bool window<Stack>::done_by_kernel(char const* call, target_type& t, status s) {
+    if (s == status::ok) [[likely]]
+        return true;
+    if (s == status::refused) return t.by.store(way::agent, std::memory_order_relaxed), false; // order: either way is right
+    throw error{s == status::bad_address ? errc::rma_range : errc::system, "mpt: " + std::string{call} + ": memory of rank " +
+                                                                               std::to_string(t.world.value) +
+                                                                               " of the job: " + std::string{to_string(s)}};
+}
+
+template <class Stack> bool window<Stack>::put_by_kernel(source const& data, target_type& t, typed_runs const& there) {
+    std::vector<std::byte> buffer;
+    auto said = status::ok;
+    detail::in_pieces(there, data.is_contiguous() ? data.size() : letter_bytes, 1,
+                      [&](auto runs, std::size_t at, std::size_t n) {
+                          auto const* p = detail::piece_of(data, at, n, buffer);
+                          for (auto const& r : runs) {
+                              if (said == status::ok) said = smp::write_process(t.pid, r.at, p, r.bytes);
+                              p += r.bytes;
+                          }
+                      });
+    return done_by_kernel("put", t, said);
+}
+
+template <class Stack> bool window<Stack>::get_by_kernel(sink const& room, target_type& t, typed_runs const& there) {
+    std::vector<std::byte> buffer;
+    auto said = status::ok;
+    bool const flat = room.is_contiguous();
+    detail::in_pieces(there, flat ? room.size() : letter_bytes, 1, [&](auto runs, std::size_t at, std::size_t n) {
+        if (!flat) buffer.resize(n);
+        auto* p = flat ? room.data() + at : buffer.data();
+        for (auto const& r : runs) {
+            if (said == status::ok) said = smp::read_process(t.pid, p, r.at, r.bytes);
+            p += r.bytes;
+        }
+        if (!flat) room.write(at, std::span{buffer}.first(n));
+    });
+    return done_by_kernel("get", t, said);
+}
+
+// --- what is not in one piece, or not mapped --------------------------------------------------------------------------------------------
+template <class Stack> void window<Stack>::put_far(own_source const& from, target_type& t, target_place const& to) {
+    typed_source const layout{from.address, from.count, from.type};
+    auto const data = source::of(layout);
+    auto const e = touched("put", t, to);
+    if (data.size() != e.data) detail::sizes_differ("put", data.size(), e.data);
+    auto const by = e.is_mapped ? way::mapped : t.by.load(std::memory_order_relaxed); // order: either way is right
+    if (by == way::mapped || by == way::shared) {
+        typed_sink const there{t.at(e.origin), to.count, to.type};
+        if (by == way::mapped) return copy(data, sink::of(there));
+        return within(t, [&] { copy(data, sink::of(there)); });
+    }
+    typed_runs const there{e.origin, to.count, to.type};
+    if (by == way::kernel && put_by_kernel(data, t, there)) return;
+    std::vector<std::byte> buffer;
+    detail::in_pieces(there, letter_bytes, 1, [&](auto runs, std::size_t at, std::size_t n) {
+        ask(t, {{.what = request::put}, runs, source{detail::piece_of(data, at, n, buffer), n}});
+    });
+}
+
+template <class Stack> void window<Stack>::get_far(own_sink const& into, target_type& t, target_place const& from) {
+    typed_sink const layout{into.address, into.count, into.type};
+    auto const room = sink::of(layout);
+    auto const e = touched("get", t, from);
+    if (room.size() != e.data) detail::sizes_differ("get", room.size(), e.data);
+    auto const by = e.is_mapped ? way::mapped : t.by.load(std::memory_order_relaxed); // order: either way is right
+    if (by == way::mapped || by == way::shared) {
+        typed_source const there{t.at(e.origin), from.count, from.type};
+        if (by == way::mapped) return copy(source::of(there), room);
+        return within(t, [&] { copy(source::of(there), room); });
+    }
+    typed_runs const there{e.origin, from.count, from.type};
+    if (by == way::kernel && get_by_kernel(room, t, there)) return;
+    detail::in_pieces(there, letter_bytes, 1, [&](auto runs, std::size_t at, std::size_t n) {
+        sink_part const part{room, at, n};
+        ask_for("get", t, {.what = request::get}, runs, {}, sink::of(part));
+    });
+}
+
+// --- by the agent ---------------------------------------------------------------------------------------------------------------------
+/// Sends a letter that has no answer. Until its confirmation nobody knows that it was done.
+template <class Stack> void window<Stack>::ask(target_type& t, letter const& l) {
+    send_letter(t, l);
+    t.owed.store(true, std::memory_order_relaxed); // order: read by who confirms, who synchronises with us
+}
+
+/// Its data may be used again then.
+template <class Stack> void window<Stack>::send_letter(target_type& t, letter const& l) {
+    auto* const r = wire_.start_send(t.world, ask_tag, source::of(l));
+    t.sync->agent.ring(run_->world(), run_->job().fences());
+    wire_.finish(*r, {wait_for::send, wire_.context(), t.world, ask_tag, l.size()});
+}
+
+/// Sends a letter and waits for its answer, which is as long as the room for it, or the letter was refused.
+template <class Stack> void window<Stack>::ask_for(char const* call, target_type& t, letter_head head,
+                                                   std::span<memory_run const> runs, source const& data, sink const& answer) {
+    auto const n = answers_.fetch_add(1, std::memory_order_relaxed); // order: only uniqueness
+    tag const label{first_answer + static_cast<std::int32_t>(n % (1u << 20))};
+    head.answer = label;
+    waiting const about{wait_for::receive, wire_.context(), t.world, label, answer.size()};
+    auto* const in = wire_.start_recv(t.world, label, answer);
+    try {
+        send_letter(t, {head, runs, data});
+    } catch (...) {
+        wire_.abandon(*in, about);
+        throw;
+    }
+    auto const got = wire_.finish(*in, about);
+    if (got.how != status::ok || got.bytes != answer.size())
+        throw error{errc::rma_range, "mpt: " + std::string{call} + ": memory of rank " + std::to_string(t.world.value) +
+                                         " of the job that is not attached to the window"};
+}
+
+} // namespace mpt::inline v0::rma

@@ -1,0 +1,211 @@
+/// rma/window/sync - epochs: when operations may be, and when they are complete.
+///
+///        none --fence--> fence --fence(no_succeed)--> none            a lock or start may follow a fence that nothing followed
+///        none --start--> start --complete--> none
+///        none --lock_all-> lock_all --unlock_all--> none
+///        none, with so many targets locked one by one                 beside all of them: post --wait, test--> over
+///
+///   A lock is polled for by the usual waiter. Words between start and post, complete and wait are empty messages, which wake who sleeps.
+///   Source   MPI-4.1 section 12.5.
+#pragma once
+#include <mpt/rma/window.hpp>
+
+namespace mpt::inline v0::rma {
+
+// --- what is complete -----------------------------------------------------------------------------------------------------------------
+/// All that the target's agent was asked for is done. Throws where it refused some of it.
+template <class Stack> void window<Stack>::confirm(target_type& t) {
+    if (!t.owed.load(std::memory_order_relaxed)) [[likely]] // order: who asked it synchronises with us
+        return;
+    t.owed.store(false, std::memory_order_relaxed); // order: as above
+    std::uint32_t refused = 0;
+    ask_for("flush", t, {.what = request::confirm}, {}, {}, sink{&refused, sizeof refused});
+    if (refused != 0)
+        throw error{errc::rma_range, "mpt: " + std::to_string(refused) + " operations went to memory of rank " +
+                                         std::to_string(t.world.value) + " of the job that is not attached to the window"};
+}
+template <class Stack> void window<Stack>::confirm_all() {
+    for (rank r = 0; r < size(); r = r + 1) confirm(at(r));
+}
+
+template <class Stack> void window<Stack>::flush(rank target) {
+    must_be_passive("flush", target);
+    confirm(at(target));
+    settle();
+}
+template <class Stack> void window<Stack>::flush_all() {
+    must_be_passive("flush_all");
+    confirm_all();
+    settle();
+}
+
+// --- what may be ----------------------------------------------------------------------------------------------------------------------
+template <class Stack> void window<Stack>::wrong_order(char const* call, char const* why) const {
+    throw error{errc::rma_sync, "mpt: " + std::string{call} + ": " + why};
+}
+template <class Stack> void window<Stack>::no_epoch(char const* call, rank r) const {
+    throw error{errc::rma_sync, "mpt: " + std::string{call} + ": no epoch of this rank is open to rank " +
+                                    std::to_string(r.value) + " of the window: fence, start or lock begins one"};
+}
+template <class Stack> void window<Stack>::must_begin(char const* call) const {
+    auto const e = now();
+    if ((e != epoch::none && e != epoch::fence) || locks() != 0)
+        wrong_order(call, "an access epoch is open, begun by start, lock or lock_all");
+}
+template <class Stack> void window<Stack>::must_be_passive(char const* call, rank r) const {
+    if (now() != epoch::lock_all && targets_[static_cast<std::size_t>(r.value)].lock == held::nothing) [[unlikely]]
+        wrong_order(call, ("rank " + std::to_string(r.value) + " of the window is not locked").c_str());
+}
+template <class Stack> void window<Stack>::must_be_passive(char const* call) const {
+    if (now() != epoch::lock_all && locks() == 0) [[unlikely]]
+        wrong_order(call, "no rank of the window is locked");
+}
+
+// --- all together -------------------------------------------------------------------------------------------------------------------------
+template <class Stack> void window<Stack>::fence(promises p) {
+    must_begin("fence");
+    confirm_all();
+    settle();
+    coll::barrier(team());
+    enter(p.no_succeed ? epoch::none : epoch::fence);
+    open_to_all(!p.no_succeed);
+}
+
+// --- some with some -------------------------------------------------------------------------------------------------------------------------
+template <class Stack> rank window<Stack>::of_mine(char const* call, rank world) const {
+    if (auto const r = who_.find(world)) return *r;
+    throw error{errc::argument, "mpt: " + std::string{call} + ": rank " + std::to_string(world.value) +
+                                    " of the job is in the group but not in the window"};
+}
+
+template <class Stack> void window<Stack>::start(group const& targets, promises p) {
+    must_begin("start");
+    for (rank i = 0; i < targets.size(); i = i + 1) of_mine("start", targets.world(i));
+    open_to_all(false);
+    enter(epoch::start);
+    started_ = targets;
+    for (rank i = 0; i < targets.size(); i = i + 1) {
+        auto const world = targets.world(i);
+        if (!p.no_check) wire_.recv(world, posted, std::span<std::byte>{});
+        open(at(of_mine("start", world)), true);
+    }
+}
+
+template <class Stack> void window<Stack>::complete() {
+    if (now() != epoch::start) wrong_order("complete", "no access epoch was begun by start");
+    for (rank i = 0; i < started_.size(); i = i + 1) {
+        auto& t = at(of_mine("complete", started_.world(i)));
+        open(t, false);
+        confirm(t);
+    }
+    settle();
+    enter(epoch::none);
+    for (rank i = 0; i < started_.size(); i = i + 1) wire_.send(started_.world(i), completed, std::span<std::byte const>{});
+}
+
+template <class Stack> void window<Stack>::post(group const& origins, promises p) {
+    if (exposed_) wrong_order("post", "the exposure epoch before is not over: wait ends it");
+    for (rank i = 0; i < origins.size(); i = i + 1) of_mine("post", origins.world(i));
+    settle();
+    exposed_ = true;
+    posted_to_ = origins;
+    heard_.assign(static_cast<std::size_t>(origins.size()), false);
+    for (rank i = 0; i < origins.size() && !p.no_check; i = i + 1) tell_posted(origins.world(i));
+}
+
+/// It may not wait for the origin, which may be about to post to us.
+template <class Stack> void window<Stack>::tell_posted(rank world) {
+    if (!wire_.try_send(world, posted, {})) told_.push_back(wire_.start_send(world, posted, source{}));
+}
+template <class Stack> void window<Stack>::finish_told() {
+    for (auto* const r : told_) wire_.finish(*r, {wait_for::pending_send, wire_.context(), r->peer, posted, 0});
+    told_.clear();
+}
+
+/// Is that origin through?
+template <class Stack> bool window<Stack>::hear(std::size_t i, bool waits) {
+    auto const world = posted_to_.world(static_cast<std::int32_t>(i));
+    outcome seen;
+    if (!waits && !wire_.iprobe(world, completed, seen)) return false;
+    wire_.recv(world, completed, std::span<std::byte>{});
+    return true;
+}
+template <class Stack> void window<Stack>::end_exposure() {
+    exposed_ = false;
+    finish_told();
+    settle();
+}
+
+template <class Stack> void window<Stack>::wait() {
+    if (!exposed_) wrong_order("wait", "no exposure epoch was begun by post");
+    for (std::size_t i = 0; i < heard_.size(); ++i)
+        if (!heard_[i]) heard_[i] = hear(i, true);
+    end_exposure();
+}
+
+template <class Stack> bool window<Stack>::test() {
+    if (!exposed_) wrong_order("test", "no exposure epoch was begun by post");
+    for (std::size_t i = 0; i < heard_.size(); ++i)
+        if (!heard_[i] && !(heard_[i] = hear(i, false))) return false;
+    end_exposure();
+    return true;
+}
+
+// --- one alone ------------------------------------------------------------------------------------------------------------------------------
+template <class Stack> void window<Stack>::take(lock_kind kind, target_type& t, promises p) {
+    if (p.no_check) {
+        t.lock = held::promised;
+        return;
+    }
+    if (!t.sync->lock.try_lock(kind))
+        wire_.on().wait({wait_for::lock, wire_.context(), any_source, tag{t.world.value}, 0},
+                        [&](auto&) { return t.sync->lock.try_lock(kind); });
+    t.lock = kind == lock_kind::exclusive ? held::exclusive : held::shared;
+}
+
+template <class Stack> void window<Stack>::give(target_type& t) noexcept {
+    auto const had = std::exchange(t.lock, held::nothing);
+    if (had == held::exclusive) t.sync->lock.release_exclusive();
+    if (had == held::shared) t.sync->lock.release_shared();
+}
+
+template <class Stack> void window<Stack>::lock(lock_kind kind, rank target, promises p) {
+    if (auto const e = now(); e == epoch::start || e == epoch::lock_all)
+        wrong_order("lock", "an access epoch is open, begun by start or lock_all");
+    auto& t = at(target);
+    if (t.lock != held::nothing)
+        wrong_order("lock", ("rank " + std::to_string(target.value) + " of the window is locked by this rank already").c_str());
+    take(kind, t, p);
+    locks_.fetch_add(1, std::memory_order_relaxed); // order: of several threads, each counts its own
+    if (now() == epoch::fence) enter(epoch::none), open_to_all(false);
+    open(t, true);
+}
+
+template <class Stack> void window<Stack>::unlock(rank target) {
+    auto& t = at(target);
+    if (now() == epoch::lock_all || t.lock == held::nothing)
+        wrong_order("unlock", ("rank " + std::to_string(target.value) + " of the window is not locked").c_str());
+    confirm(t);
+    settle();
+    open(t, false);
+    locks_.fetch_sub(1, std::memory_order_relaxed); // order: as in lock
+    give(t);
+}
+
+template <class Stack> void window<Stack>::lock_all(promises p) {
+    must_begin("lock_all");
+    for (rank r = 0; r < size(); r = r + 1) take(lock_kind::shared, at(r), p);
+    enter(epoch::lock_all);
+    open_to_all(true);
+}
+
+template <class Stack> void window<Stack>::unlock_all() {
+    if (now() != epoch::lock_all) wrong_order("unlock_all", "the ranks of the window are not locked by lock_all");
+    confirm_all();
+    settle();
+    open_to_all(false);
+    enter(epoch::none);
+    for (rank r = 0; r < size(); r = r + 1) give(at(r));
+}
+
+} // namespace mpt::inline v0::rma

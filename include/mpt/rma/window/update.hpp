@@ -1,0 +1,124 @@
+/// rma/window/update - accumulates of every sort: what changes a target's elements atomically, here or by its agent.
+#pragma once
+#include <mpt/rma/window.hpp>
+#include <mpt/rma/window/move.hpp>
+
+namespace mpt::inline v0::rma {
+
+/// An operation, what it combines, and where what was there goes; either may be missing.
+template <class Stack> struct window<Stack>::both_sides {
+    element_action const& action;
+    source const* operand;
+    sink const* result;
+};
+
+namespace detail {
+[[noreturn, gnu::noinline]] inline void no_operation(char const* call, element_kind kind) {
+    auto const what = kind == element_kind::mixed ? std::string{"the target's elements are not all of one predefined type"}
+                                                  : "the operation is not defined on " + std::string{facts(kind).name};
+    throw error{errc::argument, "mpt: " + std::string{call} + ": " + what};
+}
+inline element_action checked_action(char const* call, operation op, element_kind kind) {
+    element_action const a{op, kind};
+    if (!a.is_valid()) [[unlikely]]
+        no_operation(call, kind);
+    return a;
+}
+} // namespace detail
+
+template <class Stack> void window<Stack>::accumulate(own_source const& from, target_place const& to, operation op) {
+    update("accumulate", op == operation::no_op ? nullptr : &from, nullptr, to, op);
+}
+template <class Stack>
+void window<Stack>::get_accumulate(own_source const& from, own_sink const& result, target_place const& to, operation op) {
+    update("get_accumulate", op == operation::no_op ? nullptr : &from, &result, to, op);
+}
+
+template <class Stack> void window<Stack>::update(char const* call, own_source const* from, own_sink const* result,
+                                                  target_place const& to, operation op) {
+    auto& t = opened(call, to.target);
+    auto const e = touched(call, t, to);
+    if (e.data == 0) return;
+    auto const action = detail::checked_action(call, op, uniform_element(to.type));
+    std::optional<typed_source> mine;
+    std::optional<typed_sink> old;
+    source operand;
+    sink room;
+    if (from) operand = source::of(mine.emplace(from->address, from->count, from->type));
+    if (result) room = sink::of(old.emplace(result->address, result->count, result->type));
+    if (from && operand.size() != e.data) detail::sizes_differ(call, operand.size(), e.data);
+    if (result && room.size() != e.data) detail::sizes_differ(call, room.size(), e.data);
+    both_sides const data{action, from ? &operand : nullptr, result ? &room : nullptr};
+    auto const by = e.is_mapped ? way::mapped : t.by.load(std::memory_order_relaxed); // order: either way is right
+    if (by != way::mapped && by != way::shared) return update_there(call, data, t, {e.origin, to.count, to.type});
+    typed_runs const there{e.origin + t.shift, to.count, to.type};
+    if (by == way::mapped) return update_here(data, t, there);
+    within(t, [&] { update_here(data, t, there); });
+}
+
+template <class Stack> void window<Stack>::update_here(both_sides const& data, target_type& t, typed_runs const& there) {
+    std::vector<std::byte> buffer, was;
+    bool const keeps = data.result && !data.result->is_contiguous();
+    bool const flat = !keeps && (!data.operand || data.operand->is_contiguous());
+    detail::in_pieces(there, flat ? there.size() : copy_piece, data.action.size(),
+                      [&](auto runs, std::size_t at, std::size_t n) {
+                          if (keeps) was.resize(n);
+                          auto const* const operand = data.operand ? detail::piece_of(*data.operand, at, n, buffer) : nullptr;
+                          auto* const old = keeps ? was.data() : data.result ? data.result->data() + at : nullptr;
+                          combine(data.action, runs, operand, old, t.sync->wide);
+                          if (keeps) data.result->write(at, was);
+                      });
+}
+
+template <class Stack>
+void window<Stack>::update_there(char const* call, both_sides const& data, target_type& t, typed_runs const& there) {
+    std::vector<std::byte> buffer;
+    letter_head const head{.what = request::update, .op = data.action.what(), .kind = data.action.kind()};
+    detail::in_pieces(there, letter_bytes, data.action.size(), [&](auto runs, std::size_t at, std::size_t n) {
+        auto const operand = data.operand ? source{detail::piece_of(*data.operand, at, n, buffer), n} : source{};
+        if (!data.result) return ask(t, {head, runs, operand});
+        sink_part const part{*data.result, at, n};
+        ask_for(call, t, head, runs, operand, sink::of(part));
+    });
+}
+
+// --- one element ------------------------------------------------------------------------------------------------------------------------
+template <class Stack> memory_run window<Stack>::element_at(char const* call, target_type const& t, rank r,
+                                                            std::int64_t displacement, std::size_t n) const {
+    auto const first = address(t, displacement);
+    if (!t.has(first, n)) [[unlikely]]
+        out_of_range(call, t, r, first, n);
+    return {first, n};
+}
+
+/// Elements with a gap inside are updates of one element.
+template <class Stack> void window<Stack>::fetch_and_op(void const* from, void* result, datatype const& type, rank target,
+                                                        std::int64_t displacement, operation op) {
+    auto& t = opened("fetch_and_op", target);
+    auto const action = detail::checked_action("fetch_and_op", op, type.element());
+    auto const place = address(t, displacement);
+    if (auto const* const p = t.mapped(place, action.size()); p && action.whole() != 0) [[likely]] {
+        memory_run const run{reinterpret_cast<std::uintptr_t>(p), action.size()};
+        return combine(action, {&run, 1}, static_cast<std::byte const*>(from), static_cast<std::byte*>(result), t.sync->wide);
+    }
+    get_accumulate({from, 1, type}, {result, 1, type}, {target, displacement, 1, type}, op);
+}
+
+template <class Stack> void window<Stack>::compare_and_swap(void const* from, void const* expected, void* result,
+                                                            datatype const& type, rank target, std::int64_t displacement) {
+    auto& t = opened("compare_and_swap", target);
+    auto const n = static_cast<std::size_t>(type.size());
+    auto const place = element_at("compare_and_swap", t, target, displacement, n);
+    auto const* const desired = static_cast<std::byte const*>(from);
+    auto const* const was = static_cast<std::byte const*>(expected);
+    auto* const old = static_cast<std::byte*>(result);
+    auto const here = [&] { rma::compare_and_swap(n, t.at(place.at), was, desired, old, t.sync->wide); };
+    if (t.mapped(place.at, n)) [[likely]]
+        return here();
+    if (t.by.load(std::memory_order_relaxed) == way::shared) return within(t, here); // order: it never changes from this
+    std::vector<std::byte> both(was, was + n);
+    both.insert(both.end(), desired, desired + n);
+    ask_for("compare_and_swap", t, {.what = request::swap}, {&place, 1}, source{both.data(), both.size()}, sink{old, n});
+}
+
+} // namespace mpt::inline v0::rma

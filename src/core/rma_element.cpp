@@ -1,0 +1,179 @@
+// Elements of a window, combined at once: by the processor, or under the part's lock.
+#include <mpt/rma/element.hpp>
+
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include <mpt/core/cursor.hpp>
+#include <mpt/world/native.hpp>
+
+namespace mpt::inline v0::rma {
+
+namespace {
+
+template <class Word> Word load_from(std::byte const* p) noexcept {
+    Word w;
+    std::memcpy(&w, p, sizeof w);
+    return w;
+}
+template <class Word> void store_to(std::byte* p, Word w) noexcept { std::memcpy(p, &w, sizeof w); }
+
+constexpr bool is_integer(element_kind k) noexcept {
+    auto const values = facts(k).values;
+    return values == element_class::signed_integer || values == element_class::unsigned_integer;
+}
+
+// --- by the processor ---------------------------------------------------------------------------------------------------------
+/// An element where it lies. Elements of windows are made by programs, which know nothing of atomics.
+template <class Word> using element_ref = native_atomics::atomic_ref<Word>;
+
+template <class Word> Word by_exchange(element_action const& a, element_ref<Word> at, std::byte const* operand) noexcept {
+    Word seen = at.load(std::memory_order_relaxed); // order: the compare-exchange decides
+    for (;;) {
+        Word next = seen;
+        a.function()(operand, reinterpret_cast<std::byte*>(&next), 1);
+        if (at.compare_exchange_weak(seen, next, std::memory_order_acq_rel, // sync(rma.element): acq_rel
+                                     std::memory_order_relaxed))            // order: another try
+            return seen;
+    }
+}
+
+/// Changes one element; what it was.
+template <class Word> Word change(element_action const& a, element_ref<Word> at, std::byte const* operand) noexcept {
+    if (a.what() == operation::no_op) return at.load(std::memory_order_acquire); // sync(rma.element): acquire
+    auto const with = load_from<Word>(operand);
+    if (a.what() == operation::replace) return at.exchange(with, std::memory_order_acq_rel); // sync(rma.element): acq_rel
+    if (is_integer(a.kind()) || a.kind() == element_kind::byte) switch (a.what()) {
+        case operation::sum: return at.fetch_add(with, std::memory_order_acq_rel);  // sync(rma.element): acq_rel
+        case operation::band: return at.fetch_and(with, std::memory_order_acq_rel); // sync(rma.element): acq_rel
+        case operation::bor: return at.fetch_or(with, std::memory_order_acq_rel);   // sync(rma.element): acq_rel
+        case operation::bxor: return at.fetch_xor(with, std::memory_order_acq_rel); // sync(rma.element): acq_rel
+        default: break;
+        }
+    return by_exchange<Word>(a, at, operand);
+}
+
+template <class Word>
+void change_run(element_action const& a, memory_run const& run, std::byte const* operand, std::byte* old) noexcept {
+    for (std::uint64_t i = 0; i < run.bytes; i += sizeof(Word)) {
+        auto& element = *reinterpret_cast<Word*>(run.at + i);
+        auto const was = change<Word>(a, element_ref<Word>{element}, operand ? operand + i : nullptr);
+        if (old) store_to(old + i, was);
+    }
+}
+
+template <class Word>
+void swap_where(std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old) noexcept {
+    auto seen = load_from<Word>(expected);
+    element_ref<Word>{*reinterpret_cast<Word*>(at)}.compare_exchange_strong(
+        seen, load_from<Word>(desired), std::memory_order_acq_rel, // sync(rma.element): acq_rel
+        std::memory_order_acquire);                                // sync(rma.element): acquire
+    store_to(old, seen);
+}
+
+/// Calls f(word) with an unsigned integer of this size.
+template <class F> void by_size(std::size_t size, F f) {
+    switch (size) {
+    case 1: return f(std::uint8_t{});
+    case 2: return f(std::uint16_t{});
+    case 4: return f(std::uint32_t{});
+    default: return f(std::uint64_t{});
+    }
+}
+
+bool is_aligned(std::uint64_t at, std::size_t whole) noexcept { return whole != 0 && at % whole == 0; }
+
+// --- under the lock -------------------------------------------------------------------------------------------------------------
+/// Held for some hundred instructions, so that who waits looks again, and gives the CPU away where its holder may have none.
+class holding {
+    lock_word<>& lock_;
+
+public:
+    explicit holding(lock_word<>& l) noexcept : lock_{l} {
+        for (unsigned tries = 1; !lock_.try_exclusive(); ++tries) {
+            if (tries % 64 == 0) world::native{}.yield();
+            else native_atomics::pause();
+        }
+    }
+    ~holding() { lock_.release_exclusive(); }
+    holding(holding const&) = delete;
+};
+
+/// A message has pairs without gaps; kernels want them as C's structs.
+void spread(element_facts const& f, std::byte const* packed, std::byte* whole, std::size_t n) noexcept {
+    std::size_t const first = facts(f.first).size, second = facts(f.second).size;
+    for (std::size_t i = 0; i < n; ++i, packed += first + second, whole += f.extent) {
+        std::memcpy(whole, packed, first);
+        std::memcpy(whole + f.second_at, packed + first, second);
+    }
+}
+void gather(element_facts const& f, std::byte const* whole, std::byte* packed, std::size_t n) noexcept {
+    std::size_t const first = facts(f.first).size, second = facts(f.second).size;
+    for (std::size_t i = 0; i < n; ++i, packed += first + second, whole += f.extent) {
+        std::memcpy(packed, whole, first);
+        std::memcpy(packed + first, whole + f.second_at, second);
+    }
+}
+
+/// packed = packed op operand, for n elements.
+void combine_packed(element_action const& a, std::byte const* operand, std::byte* packed, std::size_t n) {
+    auto const& f = facts(a.kind());
+    if (a.what() == operation::no_op) return;
+    if (!f.is_pair()) return a.function()(operand, packed, n);
+    std::vector<std::byte> left(n * f.extent), right(n * f.extent);
+    spread(f, operand, left.data(), n);
+    spread(f, packed, right.data(), n);
+    a.function()(left.data(), right.data(), n);
+    gather(f, right.data(), packed, n);
+}
+
+void combine_wide(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
+                  lock_word<>& wide) {
+    std::size_t bytes = 0;
+    for (auto const& r : runs) bytes += r.bytes;
+    std::vector<std::byte> packed(bytes);
+    holding const alone{wide};
+    auto* p = packed.data();
+    for (auto const& r : runs) copy_bytes(p, reinterpret_cast<std::byte const*>(r.at), r.bytes), p += r.bytes;
+    if (old) copy_bytes(old, packed.data(), bytes);
+    if (a.what() == operation::no_op) return;
+    combine_packed(a, operand, packed.data(), bytes / a.size());
+    p = packed.data();
+    for (auto const& r : runs) copy_bytes(reinterpret_cast<std::byte*>(r.at), p, r.bytes), p += r.bytes;
+}
+
+} // namespace
+
+element_action::element_action(operation what, element_kind kind) noexcept
+    : combine_{find_kernel(what, kind)}, what_{what}, kind_{kind} {
+    if (!is_valid()) return;
+    auto const& f = facts(kind);
+    packed_ = f.size;
+    bool const has_word = f.size == f.extent && (f.size == 1 || f.size == 2 || f.size == 4 || f.size == 8);
+    whole_ = has_word ? f.size : 0;
+}
+
+void combine(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
+             lock_word<>& wide) {
+    if (a.whole() == 0) return combine_wide(a, runs, operand, old, wide);
+    for (auto const& r : runs) {
+        if (!is_aligned(r.at, a.whole())) combine_wide(a, {&r, 1}, operand, old, wide);
+        else by_size(a.whole(), [&]<class Word>(Word) { change_run<Word>(a, r, operand, old); });
+        if (operand) operand += r.bytes;
+        if (old) old += r.bytes;
+    }
+}
+
+void compare_and_swap(std::size_t size, std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old,
+                      lock_word<>& wide) {
+    bool const has_word = size == 1 || size == 2 || size == 4 || size == 8;
+    if (has_word && is_aligned(reinterpret_cast<std::uintptr_t>(at), size))
+        return by_size(size, [&]<class Word>(Word) { swap_where<Word>(at, expected, desired, old); });
+    holding const alone{wide};
+    bool const equal = std::memcmp(at, expected, size) == 0;
+    std::memcpy(old, at, size);
+    if (equal) std::memcpy(at, desired, size);
+}
+
+} // namespace mpt::inline v0::rma

@@ -1,0 +1,130 @@
+#include <cstring>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <mpt/rma/element.hpp>
+
+#include "support/dice.hpp"
+
+namespace {
+using namespace mpt::test;
+using mpt::element_kind;
+using mpt::memory_run;
+using mpt::operation;
+using mpt::rma::element_action;
+using bytes = std::vector<std::byte>;
+
+std::uint64_t address(std::byte const* p) { return reinterpret_cast<std::uintptr_t>(p); }
+
+/// Elements that a program has there, as C's structs, and as a message carries them.
+bytes packed(element_kind k, std::byte const* p, std::size_t n) {
+    auto const& f = mpt::facts(k);
+    bytes all;
+    for (std::size_t i = 0; i < n; ++i, p += f.extent) {
+        std::size_t const first = f.is_pair() ? mpt::facts(f.first).size : f.size;
+        all.insert(all.end(), p, p + first);
+        if (f.is_pair()) all.insert(all.end(), p + f.second_at, p + f.second_at + mpt::facts(f.second).size);
+    }
+    return all;
+}
+std::vector<memory_run> runs_of(element_kind k, std::byte const* p, std::size_t n) {
+    auto const& f = mpt::facts(k);
+    if (f.size == f.extent) return {{address(p), n * f.size}};
+    std::vector<memory_run> all;
+    for (std::size_t i = 0; i < n; ++i, p += f.extent) {
+        all.push_back({address(p), mpt::facts(f.first).size});
+        all.push_back({address(p) + f.second_at, mpt::facts(f.second).size});
+    }
+    return all;
+}
+/// Small numbers of the kind, so that nothing overflows.
+bytes some(element_kind k, std::size_t n, dice& d) {
+    auto const& f = mpt::facts(k);
+    bytes all(n * f.extent);
+    bool const real = f.values == mpt::element_class::real || f.values == mpt::element_class::complex || f.is_pair();
+    for (std::size_t i = 0; i < all.size(); i += 4)
+        if (real) {
+            float const x = static_cast<float>(d.below(100)); // as good as any bits where the kind is another one
+            std::memcpy(&all[i], &x, std::min<std::size_t>(4, all.size() - i));
+        } else all[i] = std::byte(d.below(4));
+    return all;
+}
+
+TEST(rma_element, becomes_what_the_operation_says_and_gives_what_it_was) {
+    seeds const s{1};
+    dice d{s.first};
+    for (std::size_t k = 0; k < mpt::element_kinds; ++k)
+        for (std::size_t o = 0; o < mpt::operations; ++o) {
+            auto const kind = static_cast<element_kind>(k);
+            auto const op = static_cast<operation>(o);
+            element_action const action{op, kind};
+            ASSERT_EQ(action.is_valid(), mpt::find_kernel(op, kind) != nullptr);
+            if (!action.is_valid()) continue;
+            if (mpt::facts(kind).name.find("LONG_DOUBLE") != std::string_view::npos) continue; // bytes that are nobody's differ
+            std::size_t const n = 1 + d.below(5), extent = mpt::facts(kind).extent, shift = d.coin() ? 0 : d.below(16);
+            auto const before = some(kind, n, d), given = some(kind, n, d);
+            alignas(16) std::byte place[600]{};
+            std::memcpy(place + shift, before.data(), before.size());
+            auto expected = before;
+            for (std::size_t i = 0; i < n; ++i) mpt::find_kernel(op, kind)(&given[i * extent], &expected[i * extent], 1);
+            auto const operand = packed(kind, given.data(), n);
+            bytes old(operand.size());
+            mpt::rma::lock_word<> wide;
+            mpt::rma::combine(action, runs_of(kind, place + shift, n), op == operation::no_op ? nullptr : operand.data(),
+                              d.coin() ? old.data() : (old = packed(kind, before.data(), n), nullptr), wide);
+            EXPECT_EQ(packed(kind, place + shift, n), packed(kind, expected.data(), n)) << mpt::facts(kind).name << " op " << o;
+            EXPECT_EQ(old, packed(kind, before.data(), n)) << mpt::facts(kind).name << " op " << o;
+            EXPECT_TRUE(wide.try_exclusive()) << "the lock is left free";
+        }
+}
+
+TEST(rma_element, is_swapped_where_it_is_what_was_expected) {
+    for (std::size_t size : {1u, 2u, 4u, 8u, 16u})
+        for (std::size_t shift : {0u, 1u}) {
+            alignas(16) std::byte place[40]{};
+            std::byte* const at = place + shift;
+            bytes zero(size), one(size, std::byte{1}), old(size, std::byte{9});
+            mpt::rma::lock_word<> wide;
+            mpt::rma::compare_and_swap(size, at, one.data(), one.data(), old.data(), wide);
+            EXPECT_EQ(old, zero);
+            EXPECT_EQ(bytes(at, at + size), zero) << size;
+            mpt::rma::compare_and_swap(size, at, zero.data(), one.data(), old.data(), wide);
+            EXPECT_EQ(old, zero);
+            EXPECT_EQ(bytes(at, at + size), one) << size;
+            EXPECT_EQ(at[size], std::byte{0});
+        }
+}
+
+/// Whatever way each kind takes, no change is lost.
+TEST(rma_element, changes_of_several_threads_all_count) {
+    constexpr int rounds = 2000, threads = 3;
+    struct sum {
+        element_kind kind;
+        std::size_t shift;
+    };
+    for (auto const& c :
+         {sum{element_kind::int64, 0}, sum{element_kind::int32, 2}, sum{element_kind::c_double, 0}, sum{element_kind::int16, 0},
+          sum{element_kind::cxx_double_complex, 0}, sum{element_kind::c_float, 0}}) {
+        alignas(16) std::byte place[64]{};
+        mpt::rma::lock_word<> wide;
+        bytes one(mpt::facts(c.kind).size);
+        if (c.kind == element_kind::c_float) {
+            float const x = 1;
+            std::memcpy(one.data(), &x, 4);
+        } else if (mpt::facts(c.kind).values == mpt::element_class::signed_integer) one[0] = std::byte{1};
+        else
+            for (double const x = 1; std::size_t at : {std::size_t{0}, one.size() - 8}) std::memcpy(&one[at], &x, 8);
+        std::vector<std::thread> all;
+        for (int t = 0; t < threads; ++t)
+            all.emplace_back([&] {
+                element_action const a{operation::sum, c.kind};
+                memory_run const run{address(place + c.shift), a.size()};
+                for (int i = 0; i < rounds; ++i) mpt::rma::combine(a, {&run, 1}, one.data(), nullptr, wide);
+            });
+        for (auto& t : all) t.join();
+        bytes expected(one.size());
+        for (int i = 0; i < rounds * threads; ++i) mpt::find_kernel(operation::sum, c.kind)(one.data(), expected.data(), 1);
+        EXPECT_EQ(bytes(place + c.shift, place + c.shift + one.size()), expected) << mpt::facts(c.kind).name;
+    }
+}
+} // namespace

@@ -1,0 +1,23 @@
+// Random one-sided programs of ranks that are threads: by loads and stores, and by agents. As processes: test/proc/facade_test.cpp.
+#include <gtest/gtest.h>
+
+#include "support/rma_program.hpp"
+#include "support/wires.hpp"
+
+namespace {
+using namespace mpt::test;
+
+template <class Stack> struct rma_random : over<Stack> {};
+TYPED_TEST_SUITE(rma_random, wires);
+
+TYPED_TEST(rma_random, programs_leave_what_the_oracle_says) {
+    using mpt::rma::flavor;
+    seeds const s{1};
+    dice d{s.first};
+    for (int n : {1, 2, 3, 5})
+        for (auto const how : {flavor::create, flavor::allocate, flavor::shared, flavor::dynamic}) {
+            auto const seed = d.seed();
+            this->job(n, [&](auto world) { rma_program<decltype(world)>{world, how, seed}.run(12); });
+        }
+}
+} // namespace

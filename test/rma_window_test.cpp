@@ -1,0 +1,346 @@
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <mpt/rma/window.hpp>
+
+#include "support/expect_error.hpp"
+#include "support/wires.hpp"
+
+namespace {
+using namespace mpt::test;
+using mpt::datatype;
+using mpt::element_kind;
+using mpt::error_class;
+using mpt::operation;
+namespace rma = mpt::rma;
+
+datatype const number = datatype::named(element_kind::int64);
+
+template <class Stack> struct rma_window : over<Stack> {
+    using view = typename over<Stack>::view;
+    using window = rma::window<Stack>;
+
+    static std::unique_ptr<window> make(view const& world, rma::wanted const& w) {
+        auto const& s = world.native();
+        return rma::make_window(*s.run, mpt::coll::team<Stack>{s.wire, s.who, s.me, s.rooted_calls}, w);
+    }
+    /// fn(world, window of 8 numbers of each rank) on n ranks; the window is freed after it.
+    template <class F> static void on(int n, F&& fn, rma::flavor how = rma::flavor::allocate) {
+        over<Stack>::job(n, [&](view world) {
+            std::vector<std::int64_t> own(8);
+            auto const w = make(world, {how, std::as_writable_bytes(std::span{own}), 64, 8});
+            fn(world, *w);
+            w->free();
+        });
+    }
+};
+TYPED_TEST_SUITE(rma_window, wires);
+
+std::int64_t& at(auto& window, int i) { return reinterpret_cast<std::int64_t*>(window.own().base)[i]; }
+void put(auto& w, std::int64_t x, int target, int place) { w.put({&x, 1, number}, {target, place, 1, number}); }
+std::int64_t get(auto& w, int target, int place) {
+    std::int64_t x = -1;
+    w.get({&x, 1, number}, {target, place, 1, number});
+    return x;
+}
+
+TYPED_TEST(rma_window, a_fence_completes_on_both_sides) {
+    for (auto const how : {rma::flavor::create, rma::flavor::allocate, rma::flavor::shared})
+        this->on(
+            3,
+            [](auto world, auto& w) {
+                int const me = world.rank(), next = (me + 1) % 3;
+                EXPECT_EQ(w.size(), 3);
+                EXPECT_EQ(w.me(), me);
+                EXPECT_EQ(w.own().size, 64u);
+                w.fence();
+                put(w, 10 + me, next, 2);
+                w.fence();
+                EXPECT_EQ(at(w, 2), 10 + (me + 2) % 3);
+                EXPECT_EQ(get(w, next, 2), 10 + me);
+                w.fence({.no_succeed = true});
+            },
+            how);
+}
+
+/// The target does nothing but compute until it sees what came.
+TYPED_TEST(rma_window, passive_targets_do_nothing_for_it) {
+    for (auto const how : {rma::flavor::create, rma::flavor::allocate})
+        this->on(
+            2,
+            [](auto world, auto& w) {
+                if (world.rank() == 0) {
+                    w.lock(rma::lock_kind::shared, 1);
+                    put(w, 7, 1, 0);
+                    w.flush(1);
+                    std::int64_t const one = 1;
+                    w.accumulate({&one, 1, number}, {1, 1, 1, number}, operation::replace);
+                    w.unlock(1);
+                    return;
+                }
+                w.lock(rma::lock_kind::shared, 1);
+                // No call of mpt's: its own memory, read as whoever computes may.
+                while (std::atomic_ref{at(w, 1)}.load() == 0) std::this_thread::yield();
+                EXPECT_EQ(at(w, 0), 7);
+                w.unlock(1);
+            },
+            how);
+}
+
+TYPED_TEST(rma_window, post_and_start_meet_complete_and_wait_too) {
+    this->on(3, [](auto world, auto& w) {
+        int const me = world.rank();
+        auto const some = [](std::vector<std::int32_t> r) { return mpt::group::of(std::move(r)); };
+        for (int round = 0; round < 20; ++round) {
+            if (me == 0) { // the origin of both
+                w.start(some({1, 2}));
+                put(w, round, 1, 0), put(w, 100 + round, 2, 1);
+                w.complete();
+            } else {
+                w.post(some({0}));
+                if (round % 2 == 0) w.wait();
+                else
+                    while (!w.test()) std::this_thread::yield();
+                EXPECT_EQ(at(w, me - 1), me == 1 ? round : 100 + round);
+            }
+        }
+    });
+}
+
+TYPED_TEST(rma_window, who_locks_alone_is_alone) {
+    this->on(3, [](auto world, auto& w) {
+        for (int i = 0; i < 50; ++i) {
+            w.lock(rma::lock_kind::exclusive, 0);
+            auto const x = get(w, 0, 3);
+            w.flush(0);
+            put(w, x + 1, 0, 3);
+            w.unlock(0);
+        }
+        world.barrier();
+        w.lock(rma::lock_kind::shared, 0);
+        EXPECT_EQ(get(w, 0, 3), 150);
+        w.unlock(0);
+    });
+}
+
+TYPED_TEST(rma_window, fetches_of_one_number_give_every_value_once) {
+    for (auto const how : {rma::flavor::create, rma::flavor::allocate})
+        this->on(
+            3,
+            [](auto world, auto& w) {
+                std::vector<std::int64_t> mine(40);
+                w.lock_all();
+                for (auto& x : mine) {
+                    std::int64_t const one = 1;
+                    w.fetch_and_op(&one, &x, number, 1, 5, operation::sum);
+                }
+                w.unlock_all();
+                auto all = world.allgather(mine);
+                std::ranges::sort(all);
+                for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], static_cast<std::int64_t>(i));
+            },
+            how);
+}
+
+/// More than a letter holds, and than a message takes at once; in one piece and scattered.
+TYPED_TEST(rma_window, large_data_go_whole) {
+    this->job(2, [](auto world) {
+        std::int64_t const n = 60'000;
+        std::vector<std::int64_t> own(static_cast<std::size_t>(2 * n), 1), data(static_cast<std::size_t>(n)), back(data.size());
+        auto const w = rma_window<TypeParam>::make(
+            world, {.how = rma::flavor::create, .memory = std::as_writable_bytes(std::span{own}), .unit = 8});
+        for (auto const& apart :
+             {datatype::contiguous(n, number), datatype::vector(n, 1, 2, number), datatype::vector(n / 3, 3, 5, number)}) {
+            for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::int64_t>(i) + world.rank();
+            auto const peer = 1 - world.rank();
+            w->fence();
+            w->put({data.data(), n, number}, {peer, 0, 1, apart});
+            w->fence();
+            w->accumulate({data.data(), n, number}, {peer, 0, 1, apart}, operation::sum);
+            w->fence();
+            w->get_accumulate({data.data(), n, number}, {back.data(), n, number}, {peer, 0, 1, apart}, operation::max);
+            for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], 2 * data[i]);
+            w->get({back.data(), n, number}, {peer, 0, 1, apart});
+            w->fence({.no_succeed = true});
+            for (std::size_t i = 0; i < back.size(); ++i) ASSERT_EQ(back[i], 2 * data[i]) << i;
+        }
+        w->free();
+    });
+}
+
+TYPED_TEST(rma_window, a_swap_is_won_by_one) {
+    this->on(4, [](auto world, auto& w) {
+        std::int64_t const me = world.rank() + 1, nobody = 0;
+        std::int64_t was = -1;
+        w.lock_all();
+        w.compare_and_swap(&me, &nobody, &was, number, 2, 0);
+        w.unlock_all();
+        auto const won = world.allreduce(was == 0 ? 1 : 0);
+        EXPECT_EQ(won, 1);
+        world.barrier();
+        w.lock_all();
+        auto const winner = get(w, 2, 0);
+        w.unlock_all();
+        EXPECT_EQ(was, was == 0 ? 0 : winner);
+        EXPECT_EQ(winner == me, was == 0);
+    });
+}
+
+TYPED_TEST(rma_window, shared_parts_follow_each_other) {
+    this->job(3, [](auto world) {
+        int const me = world.rank();
+        auto const w = rma_window<TypeParam>::make(
+            world, {.how = rma::flavor::shared, .size = me == 0 ? 0u : 24u * static_cast<unsigned>(me), .unit = 8});
+        auto const first = w->shared(mpt::proc_null), second = w->shared(2);
+        EXPECT_EQ(first.size, 24u);
+        EXPECT_EQ(first.base, w->shared(1).base);
+        EXPECT_EQ(second.base, first.base + 24);
+        EXPECT_EQ(w->own().base, w->shared(me).base);
+        w->lock_all();
+        if (me != 0) at(*w, 0) = me;
+        w->sync();
+        world.barrier();
+        w->sync();
+        EXPECT_EQ(*reinterpret_cast<std::int64_t*>(second.base), 2);
+        EXPECT_EQ(get(*w, 1, 0), 1);
+        w->unlock_all();
+        w->free();
+        auto const apart =
+            rma_window<TypeParam>::make(world, {.how = rma::flavor::shared, .size = 24, .unit = 8, .contiguous = false});
+        apart->fence();
+        put(*apart, 5, (me + 1) % 3, 2);
+        apart->fence();
+        EXPECT_EQ(at(*apart, 2), 5);
+        EXPECT_EQ(reinterpret_cast<std::int64_t*>(apart->shared(me).base)[2], 5);
+        apart->free();
+    });
+}
+
+TYPED_TEST(rma_window, memory_comes_to_a_dynamic_window_and_goes) {
+    this->job(2, [](auto world) {
+        auto const w = rma_window<TypeParam>::make(world, {.how = rma::flavor::dynamic});
+        std::vector<std::int64_t> a(4), b(4);
+        w->attach(std::as_writable_bytes(std::span{a}));
+        expect_error(error_class::rma_attach, {"32", "overlap"}, [&] { w->attach(std::as_writable_bytes(std::span{a})); });
+        expect_error(error_class::rma_attach, {"no attached memory"}, [&] { w->detach(&a[1]); });
+        w->attach(std::as_writable_bytes(std::span{b}));
+        auto const theirs = world.allgather(reinterpret_cast<std::uint64_t>(a.data()))[world.rank() == 0 ? 1u : 0u];
+        std::int64_t const x = 40 + world.rank();
+        w->fence();
+        w->put({&x, 1, number}, {1 - world.rank(), static_cast<std::int64_t>(theirs + 8), 1, number});
+        w->fence();
+        EXPECT_EQ(a[1], 41 - world.rank());
+        w->detach(a.data());
+        w->detach(b.data());
+        w->free();
+    });
+}
+
+TYPED_TEST(rma_window, an_operation_without_an_epoch_or_outside_its_memory_is_a_sentence) {
+    this->on(2, [](auto world, auto& w) {
+        expect_error(error_class::rma_sync, {"put", "rank 1"}, [&] { put(w, 1, 1, 0); });
+        w.lock(rma::lock_kind::shared, 0);
+        expect_error(error_class::rma_sync, {"get", "rank 1"}, [&] { get(w, 1, 0); });
+        expect_error(error_class::rma_range, {"bytes 64 to 72", "rank 0", "64 bytes"}, [&] { put(w, 1, 0, 8); });
+        expect_error(error_class::rma_range, {"rank 0"}, [&] { get(w, 0, -1); });
+        expect_error(error_class::rma_range, {"get"}, [&] { get(w, 0, 1 << 30); });
+        std::int64_t x[4]{};
+        auto const apart = datatype::vector(2, 1, 8, number);
+        expect_error(error_class::rma_range, {"accumulate"}, [&] {
+            w.accumulate({x, 2, number}, {0, 0, 1, apart}, operation::sum);
+        });
+        expect_error(error_class::arg, {"8 bytes here", "16 bytes"}, [&] { w.put({x, 1, number}, {0, 0, 2, number}); });
+        auto const text = datatype::named(element_kind::c_char);
+        expect_error(error_class::arg, {"not defined", "MPI_CHAR"}, [&] {
+            w.accumulate({x, 1, text}, {0, 0, 1, text}, operation::sum);
+        });
+        std::vector<datatype> const types{number, text};
+        std::vector<std::int64_t> const ones{1, 1}, places{0, 8};
+        auto const mixed = datatype::structure(ones, places, types);
+        expect_error(error_class::arg, {"one predefined type"}, [&] {
+            w.accumulate({x, 1, mixed}, {0, 0, 1, mixed}, operation::replace);
+        });
+        EXPECT_EQ(get(w, 0, 7), 0) << "and nothing was done";
+        w.unlock(0);
+        world.barrier();
+    });
+}
+
+TYPED_TEST(rma_window, epochs_in_a_wrong_order_are_sentences) {
+    this->on(2, [](auto world, auto& w) {
+        auto const wrong = [](auto&& f) { expect_error(error_class::rma_sync, {}, f); };
+        auto const both = world.members();
+        wrong([&] { w.unlock(0); });
+        wrong([&] { w.unlock_all(); });
+        wrong([&] { w.complete(); });
+        wrong([&] { w.wait(); });
+        wrong([&] { w.test(); });
+        wrong([&] { w.flush(0); });
+        wrong([&] { w.flush_all(); });
+        wrong([&] { w.flush_local(1); });
+        wrong([&] { w.flush_local_all(); });
+        w.lock(rma::lock_kind::shared, 0);
+        wrong([&] { w.lock(rma::lock_kind::shared, 0); });
+        wrong([&] { w.lock_all(); });
+        wrong([&] { w.fence(); });
+        wrong([&] { w.start(both); });
+        wrong([&] { w.free(); });
+        wrong([&] { w.unlock(1); });
+        wrong([&] { w.flush(1); });
+        w.lock(rma::lock_kind::shared, 1, {.no_check = true});
+        w.flush_all(), w.flush_local_all(), w.flush_local(1), w.flush(0);
+        w.unlock(0), w.unlock(1);
+        w.lock_all();
+        wrong([&] { w.lock(rma::lock_kind::exclusive, 1); });
+        wrong([&] { w.unlock(0); });
+        w.unlock_all();
+        w.post(both);
+        wrong([&] { w.post(both); });
+        wrong([&] { w.free(); });
+        w.start(both);
+        wrong([&] { w.start(both); });
+        w.complete();
+        w.wait();
+        expect_error(error_class::rma_flavor, {"shared"}, [&] { w.shared(0); });
+        expect_error(error_class::rma_flavor, {"dynamic"}, [&] { w.attach({}); });
+        expect_error(error_class::rma_flavor, {"dynamic"}, [&] { w.detach(nullptr); });
+        w.fence();
+        w.lock(rma::lock_kind::shared, 1);
+        w.unlock(1);
+        world.barrier();
+    });
+}
+
+TYPED_TEST(rma_window, memory_that_one_rank_has_not_is_an_error_of_all) {
+    this->job(2, [](auto world) {
+        auto const size = world.rank() == 0 ? std::uint64_t{1} << 60 : 64;
+        expect_error(error_class::no_mem, {},
+                     [&] { rma_window<TypeParam>::make(world, {.how = rma::flavor::allocate, .size = size}); });
+        expect_error(error_class::no_mem, {},
+                     [&] { rma_window<TypeParam>::make(world, {.how = rma::flavor::shared, .size = size}); });
+        EXPECT_EQ(world.allreduce(1), 2) << "and the communicator goes on";
+    });
+}
+
+TEST(rma_window_over_streams, what_an_agent_is_asked_for_outside_is_told_by_the_flush) {
+    using here = rma_window<mpt::local_stream_stack>;
+    here::job(2, [](auto world) {
+        auto const w = here::make(world, {.how = rma::flavor::dynamic});
+        std::int64_t own = 3, x = 9;
+        auto const all = world.allgather(reinterpret_cast<std::uint64_t>(&own));
+        auto const peer = 1 - world.rank();
+        auto const where = static_cast<std::int64_t>(all[static_cast<std::size_t>(peer)]);
+        w->lock_all();
+        w->put({&x, 1, number}, {peer, where, 1, number});
+        expect_error(error_class::rma_range, {"1 operations", "not attached"}, [&] { w->flush(peer); });
+        expect_error(error_class::rma_range, {"get", "not attached"}, [&] {
+            w->get({&x, 1, number}, {peer, where, 1, number});
+        });
+        w->unlock_all();
+        world.barrier();
+        EXPECT_EQ(own, 3);
+        w->free();
+    });
+}
+} // namespace

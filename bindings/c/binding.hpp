@@ -101,6 +101,8 @@ struct binding {
     }
 };
 
+/// What every program begins with: as mptrun was told (--initial-errhandler), else fatal.
+errhandler& initial_handler(binding& b) noexcept;
 /// An object's error handler, which lives while it is used: it may free itself.
 ref<errhandler> handler_of(binding& b, comm const& c);
 ref<errhandler> handler_of(binding& b, session const& s);

@@ -36,6 +36,14 @@ void remember(binding& b, int code, std::string const& text) {
 
 } // namespace
 
+errhandler& initial_handler(binding& b) noexcept {
+    auto const* const told = std::getenv("MPT_BOOT_ERRHANDLER");
+    std::string_view const name = told ? told : "";
+    return b.errhandlers.get(name == "mpi_errors_return"  ? MPI_ERRORS_RETURN
+                             : name == "mpi_errors_abort" ? MPI_ERRORS_ABORT
+                                                          : MPI_ERRORS_ARE_FATAL);
+}
+
 ref<errhandler> handler_of(binding& b, comm const& c) {
     std::lock_guard const g{b.changing};
     return c.handler;
@@ -66,7 +74,7 @@ ref<errhandler> handler_for(call const& c, comm const* on, session const* s) {
     auto& b = c.of();
     if (auto* const judge = b.errhandlers.find_handle(c.judge())) return ref<errhandler>{*judge};
     if (on) return handler_of(b, *on);
-    return s ? handler_of(b, *s) : ref<errhandler>{b.errhandlers.get(MPI_ERRORS_ARE_FATAL)};
+    return s ? handler_of(b, *s) : ref<errhandler>{initial_handler(b)};
 }
 } // namespace
 

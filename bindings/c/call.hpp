@@ -201,8 +201,14 @@ int raise(call const& c, int code, std::string const& sentence);
 /// The same for the tools' interface, which calls no handler. Classes of the rest of MPI become MPI_T_ERR_INVALID.
 int raise_tool(call const& c, int code, std::string const& sentence);
 
+/// What a call leaves that has failed: nothing of it, or null handles where it would have put new ones.
+struct nothing_made {
+    void operator()() const noexcept {}
+};
+
 /// Runs one call.
-template <class F> int run(char const* name, bool large, bool anytime, F&& f) {
+template <class F, class Undo = nothing_made>
+int run(char const* name, bool large, bool anytime, F&& f, Undo const& undo = {}) {
     call c{name, here(), large};
     std::int32_t code = MPI_ERR_NO_MEM;
     std::string sentence = "no memory";
@@ -214,6 +220,7 @@ template <class F> int run(char const* name, bool large, bool anytime, F&& f) {
         code = mpi_code_of(e);
         sentence = e.what();
     } catch (std::bad_alloc const&) {}
+    undo();
     return raise(c, code, sentence);
 }
 /// Runs one call of the tools' interface. entered: it needs MPI_T_init_thread first.

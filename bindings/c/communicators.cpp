@@ -357,12 +357,14 @@ void Comm_idup_with_info(call& on, comm& c, info_object* hints, MPI_Comm& made, 
     made = duplicate_later(on, c, hints, r);
 }
 void Comm_create(call& on, comm& c, group_object& g, MPI_Comm& made) {
+    require_one_origin(on, c, g, "comm", "group");
     check_subset(on, c, g.members);
     made = handle_or_null(on.of(), c.is_inter() ? created_on_both(on.of(), c, g.members) : created(on.of(), c, g.members));
 }
 void Comm_create_group(call& on, comm& c, group_object& g, int tag, MPI_Comm& made) {
     auto& b = on.of();
     require_one_side(on, c, "comm");
+    require_one_origin(on, c, g, "comm", "group");
     check_subset(on, c, g.members);
     made = MPI_COMM_NULL;
     auto const me = g.members.find(b.run().me());
@@ -385,6 +387,7 @@ void Intercomm_create(call& on, comm& local, int leader, MPI_Comm peer, int remo
     require_one_side(on, local, "local_comm");
     made = publish(b, joined(on, local, leader, [&] {
                        auto const& peers = on.object(peer, "peer_comm");
+                       require_one_origin(on, local, peers, "local_comm", "peer_comm");
                        on.rank(remote_leader, peers.peers(), "remote_leader", also::none);
                        auto const aside = coll::aside(peers.context, tag);
                        return coll::bridge<stack>{{b.run().lane_of(aside), aside}, peers.world(remote_leader)};
@@ -397,6 +400,7 @@ void Intercomm_create_from_groups(call& on, group_object& g, int leader, MPI_Gro
     auto const local = from_group(on, g, tag, hints, h);
     auto c = joined(on, *local, leader, [&] {
         auto const& others = on.object(remote, "remote_group");
+        require_one_origin(on, g, others, "local_group", "remote_group");
         on.rank(remote_leader, others.size(), "remote_leader", also::none);
         auto const peer = others.members.world(remote_leader);
         b.run().await(group::of({peer.value}));
@@ -423,6 +427,7 @@ void Comm_get_info(call& on, comm& c, MPI_Info& used) {
     auto const set = assertions_of(on.of(), c);
     for (std::uint32_t i = 0; i < std::size(assertions); ++i)
         hints->hints.set(assertions[i], (set >> i & 1) != 0 ? "true" : "false");
+    hints->hints.set("mpi_memory_alloc_kinds", memory_kinds);
     used = binding::publish<MPI_Info>(on.of().infos, std::move(hints));
 }
 void Comm_set_name(call& on, comm& c, char const* name) {

@@ -333,9 +333,16 @@ class Entry:
         for p in self.params:
             self.pass_on(p, large, before, given, after)
         act = [*self.handled_by(before), *before, f'{self.name}({", ".join(given)});', *after]
+        undo = self.undo()
         if len(act) == 1:
-            return [f'{head}, [&](call &on) {{ {act[0]} }});']
-        return [f'{head}, [&](call &on) {{', *('    ' + line for line in act), '});']
+            return [f'{head}, [&](call &on) {{ {act[0]} }}{undo});']
+        return [f'{head}, [&](call &on) {{', *('    ' + line for line in act), f'}}{undo});']
+
+    def undo(self):
+        """What is done where the call fails: whoever looks at a handle that it was to make finds a null one."""
+        made = [p for p in self.params if p.direction == 'out' and not p.length and p.kind.name in NULLS]
+        lines = ' '.join(f'if ({p.name}) *{p.name} = {NULLS[p.kind.name]};' for p in made)
+        return f', [&] {{ {lines} }}' if made and not self.is_tools() else ''
 
     def pass_on(self, p, large, before, given, after):
         """How one argument of a form becomes the checked function's."""
@@ -357,7 +364,6 @@ class Entry:
             given.append(p.name)
             return
         before.append(f'on.not_null({p.name}, "{p.name}");')
-        if p.kind.name == 'COMM' and p.direction == 'out': before.append(f'*{p.name} = MPI_COMM_NULL;')  # what stays when it fails
         if not small:
             given.append('*' + p.name)
             return

@@ -1,6 +1,7 @@
 // Chapters 9 and 11: entering and leaving, versions, clocks, memory.
 #include <sys/utsname.h>
 
+#include <bit>
 #include <chrono>
 #include <cstring>
 
@@ -13,12 +14,14 @@ namespace mpt::c {
 
 namespace {
 
+constexpr std::size_t most_alignment = 1u << 30; // that a hint is followed to
+
 ref<comm> predefined(binding& b, communicator_state<stack> const& s, char const* name, MPI_Comm handle) {
     auto c = ref<comm>::adopt(new comm{s.who, s.me, s.wire.context(), &s.wire.on()});
     c->name = name;
     c->handle = handle;
     c->rooted_calls = &s.rooted_calls;
-    c->handler = ref<errhandler>{b.errhandlers.get(MPI_ERRORS_ARE_FATAL)};
+    c->handler = ref<errhandler>{initial_handler(b)};
     return c;
 }
 
@@ -75,6 +78,13 @@ void enter(call& on, int level, std::span<char const* const> arguments) {
     b.comms.predefine(word_of(MPI_COMM_SELF), b.self);
     b.at = stage::running;
     begin_chapters(b, arguments);
+}
+
+/// What the hint mpi_minimum_memory_alignment asks for beyond what every allocation has. A value that is no power of two is ignored.
+std::size_t alignment_wanted(info_object const* hints) {
+    auto const value = hints ? hints->hints.get("mpi_minimum_memory_alignment") : std::nullopt;
+    auto const n = static_cast<std::size_t>(value ? as_integer(*value).value_or(1) : 1);
+    return std::has_single_bit(n) && n <= most_alignment ? n : 1;
 }
 
 } // namespace
@@ -154,9 +164,12 @@ double Wtime() { return std::chrono::duration<double>{world::native{}.now()}.cou
 double Wtick() { return 1e-9; }
 
 /// Memory that peers reach without a copy through the kernel.
-void Alloc_mem(call& on, MPI_Aint size, info_object*, void* base) {
-    auto const s = size > 0 ? on.of().run().allocate(bytes{static_cast<std::size_t>(size)}) : std::span<std::byte>{};
-    auto* const p = s.data();
+void Alloc_mem(call& on, MPI_Aint size, info_object* hints, void* base) {
+    auto const alignment = alignment_wanted(hints);
+    auto const s =
+        size > 0 ? on.of().run().allocate(bytes{static_cast<std::size_t>(size) + alignment - 1}) : std::span<std::byte>{};
+    auto const begin = reinterpret_cast<std::uintptr_t>(s.data());
+    auto* const p = reinterpret_cast<void*>((begin + alignment - 1) & -alignment);
     std::memcpy(base, &p, sizeof p); // a void** in truth
     std::lock_guard const g{on.of().changing};
     if (p) on.of().allocated.emplace(p, s);

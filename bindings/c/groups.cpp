@@ -37,12 +37,15 @@ void Group_translate_ranks(call&, group_object& from, int n, int const* ranks, g
 }
 
 void Group_union(call& on, group_object& a, group_object& b, MPI_Group& made) {
+    require_one_origin(on, a, b, "group1", "group2");
     made = publish(on.of(), groups::union_of(a.members, b.members), origin(a, b));
 }
 void Group_intersection(call& on, group_object& a, group_object& b, MPI_Group& made) {
+    require_one_origin(on, a, b, "group1", "group2");
     made = publish(on.of(), groups::intersection(a.members, b.members), origin(a, b));
 }
 void Group_difference(call& on, group_object& a, group_object& b, MPI_Group& made) {
+    require_one_origin(on, a, b, "group1", "group2");
     made = publish(on.of(), groups::difference(a.members, b.members), origin(a, b));
 }
 void Group_incl(call& on, group_object& g, int n, int const* ranks, MPI_Group& made) {

@@ -35,6 +35,28 @@ named_operation const named_operations[] = {
 };
 static_assert(std::size(named_operations) == operations);
 
+/// A datatype as a function of the user names it: by its handle, or where the program has freed that meanwhile, by one for this call.
+class shown_type {
+    binding& in_{here()};
+    bool mine_;
+
+public:
+    MPI_Datatype handle;
+
+    explicit shown_type(datatype_object const& t)
+        : mine_{in_.datatypes.find_handle(t.handle) != &t}, handle{mine_ ? again(t) : t.handle} {}
+    shown_type(shown_type const&) = delete;
+    ~shown_type() {
+        if (!mine_) return;
+        if (auto* const gone = in_.datatypes.remove(word_of(handle))) gone->let_go();
+    }
+
+private:
+    MPI_Datatype again(datatype_object const& t) const {
+        return binding::publish<MPI_Datatype>(in_.datatypes, ref<datatype_object>{const_cast<datatype_object&>(t)});
+    }
+};
+
 /// The greatest multiple of every alignment up to a place.
 std::int64_t aligned_below(std::int64_t at) noexcept { return at & -std::int64_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__}; }
 
@@ -84,12 +106,13 @@ void combination::combine(std::byte const* left, std::byte* right, std::size_t n
 }
 
 void combination::call_user(std::byte const* left, std::byte* right, std::size_t n) const {
+    shown_type const living{type_};
     auto const most = op_.function.large ? n : std::min<std::size_t>(n, std::numeric_limits<int>::max());
     for (std::size_t done = 0; done < n;) {
         auto const count = std::min(most, n - done);
         auto* const in = const_cast<std::byte*>(operand_.at(left, done)) - shift_;
         auto* const inout = operand_.at(right, done) - shift_;
-        auto type = type_.handle;
+        auto type = living.handle;
         if (op_.function.large) {
             auto length = static_cast<MPI_Count>(count);
             op_.function.large(in, inout, &length, &type);

@@ -39,6 +39,14 @@ void remember(binding& b, int code, std::string const& text) {
 
 } // namespace
 
+errhandler& initial_handler(binding& b) noexcept {
+    auto const* const told = std::getenv("MPT_BOOT_ERRHANDLER");
+    std::string_view const name = told ? told : "";
+    return b.errhandlers.get(name == "mpi_errors_return"  ? MPI_ERRORS_RETURN
+                             : name == "mpi_errors_abort" ? MPI_ERRORS_ABORT
+                                                          : MPI_ERRORS_ARE_FATAL);
+}
+
 ref<errhandler> handler_of(binding& b, comm const& c) {
     std::lock_guard const g{b.changing};
     return c.handler;
@@ -71,7 +79,7 @@ namespace {
 /// Whose handler hears of what concerns no object: MPI_COMM_SELF (MPI-4.1 section 9.3); MPI_COMM_WORLD where a program has set that alone,
 /// as it did up to MPI-3.1.
 raised_on general(binding& b) {
-    auto const untouched = handler_of(b, *b.self)->what == errhandler::action::fatal;
+    bool const untouched = handler_of(b, *b.self).get() == &initial_handler(b);
     return raised_on{untouched ? MPI_COMM_WORLD : MPI_COMM_SELF};
 }
 
@@ -90,7 +98,7 @@ ref<errhandler> handler_for(call const& c, raised_on const& object) {
     if (auto* const on = b.comms.find_handle(object.comm())) return handler_of(b, *on);
     if (auto* const on = b.sessions.find_handle(object.session())) return handler_of(b, *on);
     if (auto* const on = b.wins.find_handle(object.win())) return handler_of(b, *on);
-    return ref<errhandler>{b.errhandlers.get(MPI_ERRORS_ARE_FATAL)};
+    return ref<errhandler>{initial_handler(b)};
 }
 } // namespace
 

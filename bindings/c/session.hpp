@@ -10,12 +10,16 @@
 #include <memory>
 #include <unordered_set>
 
+#include "call.hpp"
 #include "counted.hpp"
 #include "errhandler.hpp"
 
 namespace mpt::c {
 
 class send_buffer;
+
+/// Sorts of memory that a program may bring: the value of mpi_memory_alloc_kinds. MPI-4.1 section 11.4.3.
+inline constexpr char const* memory_kinds = "mpi,system";
 
 struct session : counted {
     MPI_Session handle = MPI_SESSION_NULL;
@@ -26,5 +30,16 @@ struct session : counted {
     std::unordered_set<MPI_Comm> comms; // that live
     bool open = true;
 };
+
+/// The groups and communicators of one call come from one session, or all from the world model; an empty group comes from nowhere.
+/// What a call only compares may come from anywhere. MPI-4.1 section 11.3.
+template <class A, class B>
+void require_one_origin(call const& on, A const& a, B const& b, char const* a_name, char const* b_name) {
+    auto const *const from = a.of_session.get(), *const and_from = b.of_session.get();
+    if (from == and_from || a.size() == 0 || b.size() == 0) return;
+    auto const origin = [](session const* s) { return s ? "a session" : "MPI_COMM_WORLD's model"; };
+    on.fail(MPI_ERR_SESSION, std::string{a_name} + " comes from " + origin(from) + ", and " + b_name + " from " +
+                                 (from && and_from ? "another session" : origin(and_from)));
+}
 
 } // namespace mpt::c

@@ -99,7 +99,7 @@ void Session_finalize(call& on, MPI_Session& handle) {
 void Session_get_info(call& on, session& s, MPI_Info& used) {
     info hints;
     hints.set("thread_level", name_of_level(s.thread_level));
-    hints.set("mpi_memory_alloc_kinds", "mpi,system");
+    hints.set("mpi_memory_alloc_kinds", memory_kinds);
     used = publish_info(on.of(), std::move(hints));
 }
 

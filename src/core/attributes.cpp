@@ -31,19 +31,19 @@ struct keyvals::impl {
     mutable std::mutex turn;
     std::map<std::int32_t, std::shared_ptr<keyval const>> live;
     std::map<std::int32_t, std::weak_ptr<keyval const>> freed; // while attributes have them
-    std::int32_t next = first;
+    std::int32_t next;
 };
 
-keyvals::keyvals() : impl_{std::make_unique<impl>()} {}
+keyvals::keyvals(std::int32_t sort) : impl_{std::make_unique<impl>()} { impl_->next = first + sort; }
 keyvals::~keyvals() = default;
 
 std::int32_t keyvals::create(copy_callback copy, remove_callback remove) {
     std::scoped_lock const hold{impl_->turn};
-    if (impl_->next == std::numeric_limits<std::int32_t>::max())
+    if (impl_->next > std::numeric_limits<std::int32_t>::max() - sorts)
         throw error{errc::no_memory, fmt::format("mpt: all attribute keys up to {} were given out", impl_->next)};
     auto const key = impl_->next;
     impl_->live.emplace(key, std::make_shared<keyval const>(key, std::move(copy), std::move(remove)));
-    ++impl_->next;
+    impl_->next += sorts;
     return key;
 }
 

@@ -13,6 +13,8 @@ namespace mpt::inline v0::boot {
 inline constexpr char const* handed_variable = "MPT_BOOT";
 /// In a job of several programs: which of them this rank runs, from 0 (MPI_APPNUM).
 inline constexpr char const* program_variable = "MPT_BOOT_APPNUM";
+/// The error handler that the program begins with, where it was told: mpi_errors_return, mpi_errors_abort. MPI-4.1 section 11.5.
+inline constexpr char const* errhandler_variable = "MPT_BOOT_ERRHANDLER";
 
 /// A descriptor and the identity of the file behind it.
 struct handed_segment {

@@ -70,8 +70,10 @@ std::vector<std::string> environment_of(part const& p) {
     if (p.inherits)
         for (auto** e = environ; *e; ++e) all.emplace_back(*e);
     for (auto const& [name, value] : p.variables) set(all, name, value);
-    std::erase_if(all,
-                  [](auto const& e) { return names(e, mpt::boot::handed_variable) || names(e, mpt::boot::program_variable); });
+    using namespace mpt::boot;
+    for (auto const* ours : {handed_variable, program_variable, errhandler_variable})
+        std::erase_if(all, [ours](auto const& e) { return names(e, ours); });
+    if (!p.errhandler.empty()) set(all, errhandler_variable, p.errhandler);
     auto libraries = own_libraries();
     if (libraries.empty()) return all;
     auto const path = std::ranges::find_if(all, [](auto const& e) { return names(e, "LD_LIBRARY_PATH"); });

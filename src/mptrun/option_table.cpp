@@ -102,6 +102,9 @@ constexpr std::array rows{
     option_row{"path", takes::one, "DIRS", topic::ranks,
         [](reading& r, text v, text) { r.now.path = v; },
         "where to look for the program before PATH (DIR:DIR...)"},
+    option_row{"initial-errhandler", takes::one, "HANDLER", topic::ranks,
+        [](reading& r, text v, text) { r.now.errhandler = errhandler_in(v, r.option); },
+        "what errors of MPI do until the program says: mpi_errors_are_fatal, mpi_errors_abort, mpi_errors_return"},
     option_row{"wrap prefix-command", takes::one, "COMMAND", topic::ranks,
         [](reading& r, text v, text) { wrap(r, v); },
         "puts COMMAND before the program: \"strace -f -o trace.%r\", numactl, perf; %r is the rank"},
@@ -207,7 +210,7 @@ constexpr std::array rows{
                "timestamp-output v verbose q quiet info print-all-exitcodes enable-x disable-x disable-auto-cleanup "
                "disable-hostname-propagation debug-daemons", takes::nothing, "", topic::ignored, note, ""},
     option_row{"prefix launcher launcher-exec rmk iface topolib membind usize rank-by display personality nameserver order-nodes am tune "
-               "report-pid report-uri", takes::one, "", topic::ignored, note, ""},
+               "report-pid report-uri arch soft memory-alloc-kinds", takes::one, "", topic::ignored, note, ""},
     option_row{"mca gmca pmca prtemca", takes::two, "", topic::ignored, note, ""},
 };
 // clang-format on

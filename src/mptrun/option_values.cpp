@@ -127,6 +127,14 @@ bool rank_set::has(int rank) const noexcept {
     return all || std::ranges::any_of(ranges, [rank](auto const& r) { return r.first <= rank && rank <= r.second; });
 }
 
+std::string errhandler_in(std::string_view text, std::string_view option) {
+    auto const name = lower(text);
+    if (name == "mpi_errors_are_fatal") return {};
+    if (name == "mpi_errors_abort" || name == "mpi_errors_return") return name;
+    throw usage_error{
+        fmt::format("{} wants mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return, not \"{}\".", option, text)};
+}
+
 void read_bind_to(placing& p, std::string_view text) {
     auto const words = split_list(lower(text), ':');
     auto const object = words.empty() ? std::nullopt : level_of(words[0]);

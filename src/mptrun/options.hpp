@@ -28,6 +28,7 @@ struct part {
     std::vector<std::pair<std::string, std::string>> variables; // set in this order
     std::string directory;                                      // -wdir
     std::string path;                                           // -path: searched before PATH
+    std::string errhandler;                                     // -initial-errhandler; empty: fatal
     std::vector<std::string> prefix;                            // --wrap
     std::vector<std::string> command;                           // the program and its arguments
     bool operator==(part const&) const = default;

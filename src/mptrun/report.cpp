@@ -28,6 +28,14 @@ std::uint64_t communicator(wait_snapshot const& w) { return communicator(w.conte
 
 auto speaker_of(mpt::tag label) { return mpt::coll::rooted_call::speaker_of(label); }
 
+/// Neighbours wait for nobody's turn: each has sent all that it has before it waits, so the one that it waits for matters.
+bool is_among_neighbours(wait_snapshot const& w) {
+    return is_collective(w) && !is_scheduled(w) && speaker_of(w.label) == mpt::coll::speaker::neighbor;
+}
+bool is_same_collective(wait_snapshot const& a, wait_snapshot const& b) {
+    return is_collective(a) && a.context == b.context && a.label == b.label;
+}
+
 char const* collective_name(mpt::tag label) {
     using enum mpt::coll::speaker;
     switch (speaker_of(label)) {
@@ -135,6 +143,8 @@ std::string report::describe(wait_snapshot const& w) const {
     case wait_for::lock: return fmt::format("MPI_Win_lock for the window of rank {}", w.label.value);
     default: break;
     }
+    if (is_among_neighbours(w) && w.peer != mpt::any_source)
+        return fmt::format("{} on {} with {}", collective_name(w.label), on(w.context), rank_text(w.peer));
     if (is_collective(w))
         return fmt::format("{}{} on {}", is_scheduled(w) ? "MPI_Wait for a non-blocking " : "", collective_name(w.label),
                            on(w.context));
@@ -179,8 +189,9 @@ std::string report::absent_from(std::vector<int> const& together) const {
         if (peer < 0 || static_cast<std::size_t>(peer) >= ranks_.size() || std::ranges::find(together, peer) != together.end())
             continue;
         auto const& p = ranks_[static_cast<std::size_t>(peer)];
+        auto const& mine = ranks_[static_cast<std::size_t>(r)].waiting;
         if (!p.alive || p.state == rank_state::finalized) gone.push_back(peer);
-        else if (is_collective(ranks_[static_cast<std::size_t>(r)].waiting)) elsewhere.push_back(peer);
+        else if (is_collective(mine) && !(p.waits() && is_same_collective(mine, p.waiting))) elsewhere.push_back(peer);
     }
     std::string text;
     for (auto& [whom, what] : {std::pair{&gone, " ended"}, {&elsewhere, " not in it"}}) {
@@ -251,9 +262,8 @@ int report::next_of(int rank) const {
     auto const peer = s.waiting.peer.value;
     if (!s.alive || !s.waits() || peer < 0 || static_cast<std::size_t>(peer) >= ranks_.size()) return -1;
     auto const& p = ranks_[static_cast<std::size_t>(peer)];
-    bool const same =
-        p.waits() && is_collective(s.waiting) && s.waiting.context == p.waiting.context && s.waiting.label == p.waiting.label;
-    return same ? -1 : peer;
+    bool const in_turns = p.waits() && is_same_collective(s.waiting, p.waiting) && !is_among_neighbours(s.waiting);
+    return in_turns ? -1 : peer;
 }
 
 std::vector<std::string> report::cycles() const {

@@ -264,6 +264,26 @@ TEST(CAttributes, DatatypesHaveKeysOfTheirOwn) {
     });
 }
 
+TEST(CAttributes, AKeyIsForOneSortOfObject) {
+    ranks(1, [](int, int) {
+        int of_comm = MPI_KEYVAL_INVALID, of_type = MPI_KEYVAL_INVALID;
+        for (int i = 0; i < 5; ++i) {
+            MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &of_comm, nullptr);
+            MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &of_type, nullptr);
+        }
+        void* value = nullptr;
+        int flag = 0, key = of_type;
+        expect_failure(MPI_Comm_set_attr(MPI_COMM_WORLD, of_type, &flag), MPI_ERR_KEYVAL, {std::to_string(of_type).c_str()});
+        expect_failure(MPI_Comm_get_attr(MPI_COMM_WORLD, of_type, &value, &flag), MPI_ERR_KEYVAL, {"MPI_Comm_get_attr"});
+        expect_failure(MPI_Comm_free_keyval(&key), MPI_ERR_KEYVAL, {"MPI_Comm_free_keyval"});
+        EXPECT_EQ(key, of_type);
+        expect_failure(MPI_Type_set_attr(MPI_INT, of_comm, &flag), MPI_ERR_KEYVAL, {std::to_string(of_comm).c_str()});
+        expect_failure(MPI_Type_delete_attr(MPI_INT, of_comm), MPI_ERR_KEYVAL, {"MPI_Type_delete_attr"});
+        EXPECT_EQ(MPI_Comm_free_keyval(&of_comm), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Type_free_keyval(&of_type), MPI_SUCCESS);
+    });
+}
+
 TEST(CAttributes, TheirFirstNamesStillWork) {
     ranks(1, [](int, int) {
         diary d;

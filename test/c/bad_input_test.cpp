@@ -358,6 +358,7 @@ TEST(CBadInput, IsTheStandardsClassWithASentenceAndDisturbsNothing) {
             SCOPED_TRACE(std::string{r.function} + ": " + r.argument);
             auto const function = std::string{r.function} + ": ";
             expect_failure(r.call(a), r.wanted, {function.c_str(), r.argument, r.allowed});
+            a.message = MPI_MESSAGE_NO_PROC; // a call that fails leaves a null handle
             expect_ring(MPI_COMM_WORLD);
             if (testing::Test::HasFailure()) here().last_error.clear();
         }
@@ -365,6 +366,45 @@ TEST(CBadInput, IsTheStandardsClassWithASentenceAndDisturbsNothing) {
         EXPECT_EQ(a.type, MPI_DATATYPE_NULL);
         EXPECT_EQ(a.made, MPI_GROUP_NULL);
         EXPECT_EQ(a.made_comm, MPI_COMM_NULL);
+    });
+}
+
+int refuses(MPI_Comm, int, void*, void*, void*, int*) { return MPI_ERR_OTHER; }
+
+/// Whoever looks at what a failed call was to make finds nothing, whatever stood there.
+TEST(CBadInput, LeavesNullHandles) {
+    ranks(1, [](int, int) {
+        auto comm = MPI_COMM_WORLD;
+        auto request = reinterpret_cast<MPI_Request>(std::uintptr_t{1234567});
+        auto type = MPI_INT;
+        auto group = MPI_GROUP_EMPTY;
+        auto message = MPI_MESSAGE_NO_PROC;
+        auto info = MPI_INFO_ENV;
+        auto op = MPI_SUM;
+        int flag = 0, n = 1, key = MPI_KEYVAL_INVALID;
+        EXPECT_EQ(MPI_Type_contiguous(-1, MPI_INT, &type), MPI_ERR_COUNT);
+        EXPECT_EQ(type, MPI_DATATYPE_NULL);
+        EXPECT_EQ(MPI_Isend(&n, 1, MPI_INT, 9, 0, MPI_COMM_WORLD, &request), MPI_ERR_RANK);
+        EXPECT_EQ(request, MPI_REQUEST_NULL);
+        EXPECT_EQ(MPI_Group_incl(MPI_GROUP_EMPTY, 1, &n, &group), MPI_ERR_RANK);
+        EXPECT_EQ(group, MPI_GROUP_NULL);
+        EXPECT_EQ(MPI_Improbe(9, 0, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE), MPI_ERR_RANK);
+        EXPECT_EQ(message, MPI_MESSAGE_NULL);
+        EXPECT_EQ(MPI_Info_dup(MPI_INFO_NULL, &info), MPI_ERR_INFO);
+        EXPECT_EQ(info, MPI_INFO_NULL);
+        EXPECT_EQ(MPI_Op_create(nullptr, 1, &op), MPI_ERR_ARG);
+        EXPECT_EQ(op, MPI_OP_NULL);
+        MPI_Comm_create_keyval(refuses, MPI_COMM_NULL_DELETE_FN, &key, nullptr);
+        MPI_Comm_set_attr(MPI_COMM_SELF, key, &n);
+        EXPECT_EQ(MPI_Comm_dup(MPI_COMM_SELF, &comm), MPI_ERR_OTHER);
+        EXPECT_EQ(comm, MPI_COMM_NULL);
+        comm = MPI_COMM_SELF, request = reinterpret_cast<MPI_Request>(std::uintptr_t{1234567});
+        EXPECT_EQ(MPI_Comm_idup(comm, &comm, &request), MPI_ERR_OTHER);
+        EXPECT_EQ(comm, MPI_COMM_NULL);
+        EXPECT_EQ(request, MPI_REQUEST_NULL);
+        EXPECT_EQ(MPI_Comm_dup(MPI_COMM_SELF, nullptr), MPI_ERR_ARG);
+        MPI_Comm_delete_attr(MPI_COMM_SELF, key);
+        MPI_Comm_free_keyval(&key);
     });
 }
 

@@ -338,6 +338,12 @@ TEST(CCommunicators, NamesAndHintsBelongToOneCommunicator) {
     });
 }
 
+TEST(CCommunicators, SayWhichSortsOfMemoryTheirBuffersMayBe) {
+    ranks(1, [](int, int) {
+        for (auto c : {MPI_COMM_WORLD, MPI_COMM_SELF}) EXPECT_EQ(hint_of(c, "mpi_memory_alloc_kinds"), "mpi,system");
+    });
+}
+
 TEST(CCommunicators, ThereIsNoOtherSideAndNoParent) {
     ranks(1, [](int, int) {
         int flag = 1, size = 0;

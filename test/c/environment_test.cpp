@@ -2,7 +2,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
+#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 #include "ranks.hpp"
@@ -152,6 +155,28 @@ TEST(CEnvironment, AllocatedMemoryIsOnesOwnUntilItIsFreed) {
             }
         }
         MPI_Info_free(&info);
+    });
+}
+
+TEST(CEnvironment, AllocatedMemoryIsAlignedAsAHintAsks) {
+    ranks(1, [](int, int) {
+        MPI_Info hints = MPI_INFO_NULL;
+        MPI_Info_create(&hints);
+        for (auto const* value : {"16", "256", "4096", "1048576", " 64 ", "3", "-8", "much", "0"}) {
+            MPI_Info_set(hints, "mpi_minimum_memory_alignment", value);
+            for (MPI_Aint const size : {1, 100, 70'000}) {
+                void* p = nullptr;
+                EXPECT_EQ(MPI_Alloc_mem(size, hints, &p), MPI_SUCCESS);
+                auto const n = std::max(std::atoll(value), 1ll);
+                if (std::has_single_bit(static_cast<unsigned long long>(n))) {
+                    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % static_cast<std::uintptr_t>(n), 0u) << value;
+                }
+                EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % alignof(std::max_align_t), 0u);
+                std::memset(p, 1, static_cast<std::size_t>(size));
+                EXPECT_EQ(MPI_Free_mem(p), MPI_SUCCESS);
+            }
+        }
+        MPI_Info_free(&hints);
     });
 }
 

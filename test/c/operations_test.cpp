@@ -376,6 +376,36 @@ TEST(COperations, AFunctionMayFreeWhatItWorksFor) {
     });
 }
 
+/// Asks for what it needs to know of its elements by their handle, as the standard has it.
+void add_where_it_lies(void* in, void* inout, int* n, MPI_Datatype* type) {
+    MPI_Aint lower = 0, extent = 0;
+    int size = 0;
+    EXPECT_EQ(MPI_Type_get_extent(*type, &lower, &extent), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Type_size(*type, &size), MPI_SUCCESS);
+    EXPECT_EQ(size, 4);
+    for (int i = 0; i < *n; ++i)
+        *reinterpret_cast<int*>(static_cast<char*>(inout) + i * extent) +=
+            *reinterpret_cast<int*>(static_cast<char*>(in) + i * extent);
+}
+
+TEST(COperations, AFunctionGetsALivingDatatypeWhenTheProgramHasFreedItsOwn) {
+    ranks(3, [](int, int) {
+        MPI_Datatype sparse = MPI_DATATYPE_NULL;
+        MPI_Op add = MPI_OP_NULL;
+        MPI_Request r = MPI_REQUEST_NULL;
+        int const mine[6] = {1, 0, 2, 0, 3, 0};
+        int all[6] = {};
+        MPI_Type_create_resized(MPI_INT, 0, 8, &sparse);
+        MPI_Type_commit(&sparse);
+        MPI_Op_create(add_where_it_lies, 1, &add);
+        EXPECT_EQ(MPI_Iallreduce(mine, all, 3, sparse, add, MPI_COMM_WORLD, &r), MPI_SUCCESS);
+        MPI_Type_free(&sparse);
+        MPI_Op_free(&add);
+        EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        for (int i = 0; i < 3; ++i) EXPECT_EQ(all[2 * i], 3 * (i + 1));
+    });
+}
+
 TEST(COperations, AFunctionMayThrow) {
     ranks(2, [](int me, int) {
         MPI_Op op = MPI_OP_NULL;

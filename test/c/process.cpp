@@ -27,6 +27,19 @@ std::string told() {
     return std::to_string(initialized) + std::to_string(finalized);
 }
 
+/// The classes of errors before MPI_Init, of no object, of the world, of this process alone, and after MPI_Finalize.
+void errors_without_handlers() {
+    auto const bad_rank = [](MPI_Comm c) { return MPI_Send(nullptr, 0, MPI_INT, 99, 0, c); };
+    int n = 0;
+    auto all = std::to_string(MPI_Comm_rank(MPI_COMM_WORLD, &n));
+    MPI_Init(nullptr, nullptr);
+    for (int const code : {MPI_Group_size(MPI_GROUP_NULL, &n), bad_rank(MPI_COMM_WORLD), bad_rank(MPI_COMM_SELF)})
+        all += ' ' + std::to_string(code);
+    MPI_Finalize();
+    all += ' ' + std::to_string(MPI_Comm_rank(MPI_COMM_WORLD, &n));
+    std::printf("%s\n", all.c_str());
+}
+
 /// One line of every rank: what it was told before, while, and after MPI is there; and the sum of all ranks.
 void work(int argc, char** argv) {
     auto all = told();
@@ -162,6 +175,7 @@ int main(int argc, char** argv) {
     std::string const way = argc > 1 ? argv[1] : "work";
     if (way == "work") return work(argc, argv), 0;
     if (way == "before") return rank_of();
+    if (way == "errors-without-handlers") return errors_without_handlers(), 0;
     if (auto const at = by_sessions.find(way); at != by_sessions.end()) return at->second(argc > 2 ? std::atoi(argv[2]) : 0), 0;
     if (way == "finalize-at-exit") std::atexit(finalize_at_exit);
     MPI_Init(&argc, &argv);

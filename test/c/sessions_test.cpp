@@ -311,6 +311,36 @@ TEST(CSessions, AGroupThatCannotMakeACommunicatorIsRefused) {
     });
 }
 
+TEST(CSessions, WhatComesFromDifferentOnesIsNotMixed) {
+    processes(1, [](int, int) {
+        MPI_Init(nullptr, nullptr);
+        for (auto c : {MPI_COMM_WORLD, MPI_COMM_SELF}) MPI_Comm_set_errhandler(c, MPI_ERRORS_RETURN);
+        auto const s = opened(), t = opened();
+        auto of_s = set_of(s, "mpi://WORLD"), of_t = set_of(t, "mpi://WORLD"), of_world = MPI_GROUP_NULL, made = MPI_GROUP_NULL;
+        auto c = comm_of(of_s, "s"), d = comm_of(of_t, "t"), none = MPI_COMM_NULL;
+        MPI_Comm_group(MPI_COMM_WORLD, &of_world);
+        auto const both = "from a session, and group2 from another session";
+        expect_failure(MPI_Group_union(of_s, of_t, &made), MPI_ERR_SESSION, {"MPI_Group_union", "group1 comes ", both});
+        expect_failure(MPI_Group_intersection(of_s, of_t, &made), MPI_ERR_SESSION, {both});
+        expect_failure(MPI_Group_difference(of_world, of_t, &made), MPI_ERR_SESSION,
+                       {"from MPI_COMM_WORLD's model, and group2 from a session"});
+        expect_failure(MPI_Comm_create(c, of_t, &none), MPI_ERR_SESSION, {"MPI_Comm_create", "group from another session"});
+        expect_failure(MPI_Comm_create_group(MPI_COMM_WORLD, of_s, 0, &none), MPI_ERR_SESSION, {"comm comes", "group from a"});
+        expect_failure(MPI_Intercomm_create(c, 0, d, 0, 0, &none), MPI_ERR_SESSION, {"local_comm", "peer_comm from another"});
+        EXPECT_EQ(none, MPI_COMM_NULL);
+        EXPECT_EQ(MPI_Group_union(of_s, MPI_GROUP_EMPTY, &made), MPI_SUCCESS); // which comes from nowhere
+        int same = -1;
+        EXPECT_EQ(MPI_Group_compare(made, of_t, &same), MPI_SUCCESS); // looked at only
+        EXPECT_EQ(same, MPI_IDENT);
+        expect_failure(MPI_Group_union(made, of_t, &made), MPI_ERR_SESSION, {both}); // it knows where it comes from
+        for (auto* g : {&of_s, &of_t, &of_world}) MPI_Group_free(g);
+        for (auto* x : {&c, &d}) MPI_Comm_free(x);
+        close(s);
+        close(t);
+        MPI_Finalize();
+    });
+}
+
 /// Random sides and leaders; only the leaders know the other side.
 TEST(CSessions, TwoGroupsMakeAnIntercommunicator) {
     auto const seed = std::random_device{}();

@@ -99,6 +99,17 @@ template <class F> void two(F what_0_sends) {
     else receive(0, 7);
 }
 
+/// A rank of a distributed graph that hears of one other, or of nobody.
+void expect_from(int source) {
+    int const edges = source == MPI_PROC_NULL ? 0 : 1, word = 0;
+    int got = 0;
+    MPI_Comm web = MPI_COMM_NULL;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, edges, &source, MPI_UNWEIGHTED, 0, nullptr, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                   &web);
+    MPI_Comm_set_name(web, "the web");
+    MPI_Neighbor_allgather(&word, 1, MPI_INT, &got, 1, MPI_INT, web);
+}
+
 std::map<std::string, void (*)()> const hangs{
     {"cycle", [] { receive((rank_of() + 1) % size_of(), 7); }},
     {"missing", [] { rank_of() == size_of() - 1 ? compute() : static_cast<void>(MPI_Barrier(MPI_COMM_WORLD)); }},
@@ -132,6 +143,13 @@ std::map<std::string, void (*)()> const hangs{
          MPI_Comm_set_name(bridge, "the bridge");
          if (side == 0) MPI_Barrier(bridge);
          else receive(0, 7, bridge);
+     }},
+    {"edges", // each says that the next one sends to it, and nobody says that it sends
+     [] { expect_from((rank_of() + 1) % size_of()); }},
+    {"edge", // only rank 0 knows of an edge
+     [] {
+         if (rank_of() == 0) expect_from(1);
+         else expect_from(MPI_PROC_NULL), receive(0, 7);
      }},
     {"probe", [] { MPI_Probe((rank_of() + 1) % size_of(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }},
     {"send",

@@ -70,6 +70,22 @@ TEST(c_processes, need_no_more_than_sessions) {
     expect_lines(program + " session-left-open", "");
 }
 
+TEST(c_processes, begin_with_the_error_handler_that_mptrun_was_told) {
+    for (int n : {1, 2}) {
+        auto const ranks = " -n " + std::to_string(n) + ' ' + program + " errors-without-handlers";
+        expect_lines(mptrun + " -initial-errhandler mpi_errors_return" + ranks, times(n, "16 9 6 6 16"));
+        for (auto const* how : {"", " -initial-errhandler mpi_errors_abort", " --initial-errhandler=MPI_ERRORS_ARE_FATAL"}) {
+            auto const e = run(mptrun + how + ranks, 30s);
+            EXPECT_EQ(e.code, 16) << e.err;
+            EXPECT_TRUE(e.says("MPI_Comm_rank: called before MPI_Init")) << e.err;
+        }
+    }
+    // A program that a rank starts by itself is not told.
+    auto const inner =
+        run(mptrun + " -initial-errhandler mpi_errors_return " + mptrun + ' ' + program + " errors-without-handlers", 30s);
+    EXPECT_EQ(inner.code, 16) << inner.out;
+}
+
 /// Nobody waits for a program that is alone: how it ends is its own business.
 TEST(c_processes, that_are_alone_need_not_finalize) {
     for (auto const* how : {"exit", "return"})

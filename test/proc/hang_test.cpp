@@ -61,6 +61,12 @@ INSTANTIATE_TEST_SUITE_P(
                 {"rank 0 waits in MPI_Barrier on the bridge for ", "; rank 1 is not in it.",
                  "ranks 1-2 wait in MPI_Recv from rank 0, tag 7, on the bridge (4 bytes) for ",
                  "rank 1 has a message of MPI_Barrier on the bridge from rank 0, without being in it."}},
+        mistake{"edges",
+                3,
+                {"rank 0 waits in a collective of neighbours on the web with rank 1 for ",
+                 "a cycle: rank 0 waits for rank 1, which waits for rank 2, which waits for rank 0."}},
+        mistake{
+            "edge", 2, {"rank 0 waits in a collective of neighbours on the web with rank 1 for ", "; rank 1 is not in it."}},
         mistake{"probe", 2, {"rank 0 waits in MPI_Probe from rank 1, tag 3, on MPI_COMM_WORLD for ", "a cycle: rank 0"}},
         mistake{"send",
                 2,

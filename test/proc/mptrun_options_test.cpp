@@ -122,6 +122,7 @@ public:
                                    "--mca a b",
                                    "--dry-run",
                                    "-path /bin",
+                                   "-initial-errhandler mpi_errors_return",
                                    "--map-by ppr:2:socket",
                                    "--gdb-port 5000",
                                    "--prepend-pattern %r"};
@@ -223,6 +224,18 @@ TEST(mptrun_options, variables_of_all_come_first_and_parts_have_their_own) {
     EXPECT_EQ(&part_of(o, 2), &o.parts[1]);
     EXPECT_EQ(parsed("-genvlist HOME,NONE p").parts[0].variables, (list{{"HOME", "/root"}}));
     EXPECT_TRUE(parsed("-genvnone -envall p").parts[0].inherits);
+}
+
+TEST(mptrun_options, error_handlers_are_told_by_their_names_in_any_case) {
+    auto const of = [](char const* name) {
+        return parsed("-initial-errhandler " + std::string{name} + " p").parts[0].errhandler;
+    };
+    EXPECT_EQ(of("MPI_ERRORS_RETURN"), "mpi_errors_return");
+    EXPECT_EQ(of("mpi_errors_abort"), "mpi_errors_abort");
+    EXPECT_EQ(of("mpi_errors_are_fatal"), "");
+    EXPECT_EQ(parsed("-initial-errhandler mpi_errors_abort one : two").parts[1].errhandler, "");
+    EXPECT_EQ(refused("-initial-errhandler fatal p"),
+              "-initial-errhandler wants mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return, not \"fatal\".");
 }
 
 TEST(mptrun_options, a_file_of_options_is_a_program_a_line) {

@@ -5,6 +5,8 @@
 ///        4097: copy, remove  <-----------------------  4096 -> value
 ///        4098: freed, and gone when its last attribute goes
 ///
+///   Keys of different sorts of object are different numbers, so that one that is used on another sort of object is found out.
+///
 ///   Callbacks are functions of the user. No lock is held while one runs, and it may call anything here, of the same object
 ///   too, return an error code, or throw:
 ///   - An attribute is taken off its object before its remove callback runs, so it is there no more for whoever asks, and
@@ -52,9 +54,10 @@ struct keyval {
 /// The keys of one sort of object.
 class keyvals {
 public:
-    static constexpr std::int32_t first = 4096; // above the predefined keys
+    static constexpr std::int32_t first = 4096, sorts = 3; // above the predefined keys; sorts of objects with keys of their own
 
-    keyvals();
+    /// sort: less than `sorts`.
+    explicit keyvals(std::int32_t sort = 0);
     ~keyvals();
     std::int32_t create(copy_callback copy, remove_callback remove);
     /// No attribute can be set under the key any more, but on objects that have one. Class keyval where there is no such key.

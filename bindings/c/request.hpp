@@ -32,6 +32,7 @@ struct request : counted {
     bool persistent = false;
     bool active = false;
     bool by_handle = false;          // the user completes it, and names it by its handle, which lives until then
+    bool plain = false;              // a plain_transfer
     MPI_Comm blamed = MPI_COMM_NULL; // whose error handler hears of its errors
 
     /// Persistent ones: begins again. Not while active.

@@ -263,7 +263,9 @@ private:
 
     // receiving
     void on_frame(frame const& f) noexcept;
-    void on_message(frame const& f, op what) noexcept;
+    void on_e0(frame const& f) noexcept;
+    bool land(request& r, frame const& f, wire::label const& what) noexcept;
+    void on_message(frame const& f, op what, posted_hook* matched) noexcept;
     void deliver(request& r, arrival& a) noexcept;
     bool prepare(request& r, std::uint64_t size) noexcept;
     void keep(frame const& f, arrival const& a) noexcept;

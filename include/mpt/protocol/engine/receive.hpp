@@ -85,11 +85,12 @@ engine<World, Route, Use>::receive_now(rank from, context_id context, tag label,
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_frame(frame const& f) noexcept {
     switch (auto const what = static_cast<op>(f.op)) {
-    case op::e0:
+    [[likely]] case op::e0:
+        return on_e0(f);
     case op::e0_sync:
     case op::e1:
     case op::e1_sync:
-    case op::rts: return on_message(f, what);
+    case op::rts: return on_message(f, what, nullptr);
     case op::cts: return on_cts(f);
     case op::ask: return on_ask(f);
     case op::chunk: return on_chunk(f);
@@ -137,15 +138,42 @@ inline bool parse_message(frame const& f, op what, arrival& a, std::span<std::by
     return true;
 }
 
+/// What most frames are: a small message, and most often its receive is posted.
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_e0(frame const& f) noexcept {
+    auto const what = wire::read<wire::label>(f.payload);
+    if (!what || what->tag < 0) [[unlikely]]
+        return on_message(f, op::e0, nullptr);
+    auto* const hook = matching_.match({what->context(), f.from, tag{what->tag}});
+    if (!hook || !land(static_cast<request&>(*hook), f, *what)) [[unlikely]]
+        on_message(f, op::e0, hook);
+}
+
+/// A small message goes to where its receive wants it, if that is one piece that is known. False: nothing was done.
 template <class World, class Route, protocol_set Use>
-void engine<World, Route, Use>::on_message(frame const& f, op what) noexcept {
+bool engine<World, Route, Use>::land(request& r, frame const& f, wire::label const& what) noexcept {
+    if (r.provide || !r.into.is_contiguous()) [[unlikely]]
+        return false;
+    auto const data = f.payload.subspan(sizeof what);
+    auto const n = std::min(data.size(), r.into.size());
+    copy_bytes(r.into.data(), data.data(), n);
+    r.matched = true;
+    r.peer = f.from;
+    r.result = {f.from, tag{what.tag}, data.size(), n < data.size() ? status::truncated : status::ok};
+    counts_.received[static_cast<unsigned>(way::frame)].count(data.size());
+    complete(r);
+    return true;
+}
+
+/// matched: its receive, if that is known already.
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::on_message(frame const& f, op what, posted_hook* matched) noexcept {
     arrival a;
     std::span<std::byte const> data;
     if (!parse_message(f, what, a, data))
         return broken("a message that is shorter than its header, or has no valid tag", f.from);
     a.buffer = const_cast<std::byte*>(data.data()); // read only: the frame's own bytes, until keep() makes a copy
-    envelope const arrived{a.context, a.from, a.label};
-    if (auto* hook = matching_.match(arrived)) return deliver(static_cast<request&>(*hook), a);
+    if (!matched && what != op::e0) matched = matching_.match({a.context, a.from, a.label});
+    if (matched) return deliver(static_cast<request&>(*matched), a);
     keep(f, a);
 }
 

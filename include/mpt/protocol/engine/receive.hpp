@@ -54,15 +54,18 @@ template <class World, class Route, protocol_set Use> struct engine<World, Route
 
     [[gnu::always_inline]] void operator()(frame const& f) noexcept {
         wire::label what;
-        if (f.op != static_cast<std::uint16_t>(op::e0) || f.payload.size() < sizeof what) [[unlikely]]
-            return on.on_frame(frame{f}); // a copy, so that the wanted frame itself never lies in memory
-        std::memcpy(&what, f.payload.data(), sizeof what);
+        auto payload = f.payload;
+        if (f.op != static_cast<std::uint16_t>(op::e0) || payload.size() < sizeof what) [[unlikely]] {
+            payload = on.on_other(frame{f}); // a copy, so that the wanted frame itself never lies in memory
+            if (payload.empty()) return;
+        }
+        std::memcpy(&what, payload.data(), sizeof what);
         if (what.context() != context || (what.tag != label && label != any_tag)) [[unlikely]]
-            return on.on_frame(frame{f}); // a copy, so that the wanted frame itself never lies in memory
-        auto const n = f.payload.size() - sizeof what;
+            return on.on_frame(frame{f.from, static_cast<std::uint16_t>(op::e0), payload}); // a copy, as above
+        auto const n = payload.size() - sizeof what;
         if (n == capacity && capacity <= small_copy) [[likely]] // which the compiler knows where a value is received
-            copy_small(data, f.payload.data() + sizeof what, capacity);
-        else copy_bytes(data, f.payload.data() + sizeof what, std::min(n, capacity));
+            copy_small(data, payload.data() + sizeof what, capacity);
+        else copy_bytes(data, payload.data() + sizeof what, std::min(n, capacity));
         got = {static_cast<std::int32_t>(n), what.tag};
         on.counts_.taken_now.count(n);
     }
@@ -91,6 +94,12 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     case op::e1:
     case op::e1_sync:
     case op::rts: return on_message(f, what, nullptr);
+    case op::e0_first:
+    case op::e0_more: {
+        auto const whole = gather(f);
+        if (!whole.empty()) on_e0({f.from, static_cast<std::uint16_t>(op::e0), whole});
+        return;
+    }
     case op::cts: return on_cts(f);
     case op::ask: return on_ask(f);
     case op::chunk: return on_chunk(f);

@@ -1,4 +1,5 @@
-// instructions_c - how many instructions messages of 8 bytes take through the C interface: MPI_Send and MPI_Recv, blocking.
+// instructions_c - how many instructions messages of 8 bytes take through the C interface: MPI_Send and MPI_Recv, blocking; and a
+// message's share of a window of 64, begun by MPI_Isend and MPI_Irecv and completed by MPI_Waitall on either side.
 //
 //     valgrind --tool=callgrind --toggle-collect=counted_NAME instructions_c NAME     (tools/check_instructions.py does it)
 //
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <string_view>
 #include <thread>
 
 #include <mpi.h>
@@ -17,7 +19,7 @@ namespace {
 
 using word = std::uint64_t;
 using mpt::c::binding;
-constexpr int calls = 1000, tag = 7;
+constexpr int calls = 1000, tag = 7, window = 64, windows = 16;
 
 /// One of the two ranks; its environment is made beside the other's.
 struct rank_of_c {
@@ -40,6 +42,31 @@ extern "C" {
 [[gnu::noinline]] void counted_recv_byte(word& v) { MPI_Recv(&v, 8, MPI_BYTE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
 [[gnu::noinline]] void counted_send_double(word const& v) { MPI_Send(&v, 1, MPI_DOUBLE, 1, tag, MPI_COMM_WORLD); }
 [[gnu::noinline]] void counted_recv_double(word& v) { MPI_Recv(&v, 1, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
+[[gnu::noinline]] void counted_isend(word const& v, MPI_Request& r) { MPI_Isend(&v, 8, MPI_BYTE, 1, tag, MPI_COMM_WORLD, &r); }
+[[gnu::noinline]] void counted_irecv(word& v, MPI_Request& r) { MPI_Irecv(&v, 8, MPI_BYTE, 0, tag, MPI_COMM_WORLD, &r); }
+[[gnu::noinline]] void counted_sent(MPI_Request* all) { MPI_Waitall(window, all, MPI_STATUSES_IGNORE); }
+[[gnu::noinline]] void counted_received(MPI_Request* all) { MPI_Waitall(window, all, MPI_STATUSES_IGNORE); }
+}
+
+/// Windows from rank 0 to rank 1, acknowledged. The messages are there when they are waited for.
+bool stream(rank_of_c& zero, rank_of_c& one, int times) {
+    word out[window], in[window], back = 0;
+    MPI_Request sends[window], receives[window];
+    bool right = true;
+    for (int t = 0; t < times; ++t) {
+        mpt::c::take_up(one.state);
+        for (int i = 0; i < window; ++i) counted_irecv(in[i], receives[i]);
+        mpt::c::take_up(zero.state);
+        for (int i = 0; i < window; ++i) out[i] = static_cast<word>(t * window + i), counted_isend(out[i], sends[i]);
+        counted_sent(sends);
+        mpt::c::take_up(one.state);
+        counted_received(receives);
+        for (int i = 0; i < window; ++i) right = right && in[i] == out[i];
+        MPI_Send(in, 8, MPI_BYTE, 0, tag, MPI_COMM_WORLD);
+        mpt::c::take_up(zero.state);
+        MPI_Recv(&back, 8, MPI_BYTE, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    return right;
 }
 
 /// Rank 0 sends, rank 1 receives, and answers by the same calls, which are not counted.
@@ -67,7 +94,9 @@ bool measured(rank_of_c& zero, rank_of_c& one, char const* name) {
     if (!exchange(zero, one, put, take, calls)) return false; // a warm-up
     if (is("send_byte") || is("recv_byte")) return exchange(zero, one, counted_send_byte, counted_recv_byte, calls);
     if (is("send_double") || is("recv_double")) return exchange(zero, one, counted_send_double, counted_recv_double, calls);
-    std::fputs("usage: instructions_c send_byte | recv_byte | send_double | recv_double\n", stderr);
+    if (is("isend") || is("irecv") || is("sent") || is("received")) return stream(zero, one, windows);
+    std::fputs("usage: instructions_c send_byte | recv_byte | send_double | recv_double | isend | irecv | sent | received\n",
+               stderr);
     return false;
 }
 
@@ -82,8 +111,10 @@ int main(int argc, char** argv) {
         other.join();
     };
     both([](rank_of_c& r) { r.enter(); });
+    std::string_view const name = argc == 2 ? argv[1] : "";
     bool const right = measured(zero, one, argc == 2 ? argv[1] : "");
     both([](rank_of_c& r) { r.leave(); });
-    if (right) std::printf("%d calls\n", calls);
+    bool const in_windows = name.find('_') == name.npos;
+    if (right) std::printf("%d calls\n", in_windows ? windows * window : calls);
     return right ? 0 : 1;
 }

@@ -1,9 +1,12 @@
 // The engine, step by step in one thread: which way a message takes, and that memory stays bounded.
+#include <algorithm>
+#include <deque>
 #include <numeric>
 
 #include <gtest/gtest.h>
 #include <mpt/transport/stream.hpp>
 
+#include "support/dice.hpp"
 #include "support/engines.hpp"
 
 namespace {
@@ -57,6 +60,101 @@ TYPED_TEST(protocol_engine, every_size_arrives_expected_and_unexpected) {
             all[0].drop(*s), all[1].drop(*r);
             EXPECT_TRUE(all[1].quiet());
         }
+}
+
+/// Messages about the sizes that go in several frames: some expected, some not, more than the ring holds.
+struct flow {
+    struct message {
+        std::vector<std::byte> data, into;
+        request *sent = nullptr, *received = nullptr;
+    };
+    mpt::test::dice& random;
+    mpt::test::engines<mpt::transport::smp<>>& all;
+    int const from;
+    std::deque<message> messages[3]; // by tag
+    std::size_t next_send[3]{}, next_receive[3]{};
+
+    message& at(unsigned tag, std::size_t i) {
+        auto& of_tag = messages[tag];
+        while (of_tag.size() <= i) of_tag.push_back({pattern(random.below(300), random.seed()), std::vector<std::byte>(300)});
+        return of_tag[i];
+    }
+    void send() {
+        auto const tag = random.below(3);
+        auto& m = at(tag, next_send[tag]++);
+        m.sent = start_send(all[from], 1 - from, static_cast<int>(tag), m.data);
+    }
+    void receive() {
+        auto const tag = random.below(3);
+        auto& m = at(tag, next_receive[tag]++);
+        m.received = start_receive(all[1 - from], random.coin() ? from : -1, static_cast<int>(tag), m.into);
+    }
+    void even_out() {
+        for (unsigned tag = 0; tag < 3; ++tag) {
+            for (auto& n = next_send[tag]; n < next_receive[tag]; ++n) {
+                auto& m = at(tag, n);
+                m.sent = start_send(all[from], 1 - from, static_cast<int>(tag), m.data);
+            }
+            for (auto& n = next_receive[tag]; n < next_send[tag]; ++n) {
+                auto& m = at(tag, n);
+                m.received = start_receive(all[1 - from], from, static_cast<int>(tag), m.into);
+            }
+        }
+    }
+    bool done() const {
+        return std::ranges::all_of(messages, [](auto const& of_tag) {
+            return std::ranges::all_of(of_tag, [](message const& m) { return m.sent->complete && m.received->complete; });
+        });
+    }
+    void check() {
+        for (auto& of_tag : messages)
+            for (auto& m : of_tag) {
+                m.into.resize(m.data.size());
+                ASSERT_EQ(m.received->result.bytes, m.data.size());
+                ASSERT_EQ(m.into, m.data);
+                all[from].drop(*m.sent), all[1 - from].drop(*m.received);
+            }
+    }
+};
+
+TEST(protocol_engine_parts, messages_of_a_few_frames_keep_order_and_bytes_where_the_ring_is_short) {
+    mpt::test::seeds const seeds{40};
+    for (unsigned seed = seeds.first; seed != seeds.first + seeds.count && !testing::Test::HasFailure(); ++seed) {
+        SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
+        mpt::test::dice random{seed};
+        auto const lines = random.one_of<char const*>({"16", "32", "256"});
+        mpt::test::engines<mpt::transport::smp<>> all{2, {}, mpt::config::values{}.set<"MPT_RING_LINES">(lines)};
+        flow flows[2]{{random, all, 0, {}}, {random, all, 1, {}}};
+        for (int step = 0; step < 300; ++step) {
+            auto& f = flows[random.below(2)];
+            if (random.coin()) f.send();
+            else f.receive();
+            if (random.coin()) all[static_cast<int>(random.below(2))].progress();
+        }
+        for (auto& f : flows) f.even_out();
+        ASSERT_TRUE(all.run([&] { return flows[0].done() && flows[1].done(); }));
+        for (auto& f : flows) f.check();
+        for (int i : {0, 1}) EXPECT_TRUE(all[i].quiet() && all[i].drained());
+    }
+}
+
+TEST(protocol_engine_parts, a_blocking_receive_takes_them_without_a_request) {
+    mpt::test::engines<mpt::transport::smp<>> all{2};
+    for (std::size_t n = 0; n <= gathering::most; ++n) {
+        auto const data = pattern(n, static_cast<unsigned>(n));
+        std::vector<std::byte> into(n);
+        ASSERT_TRUE(all[0].send_now(1, here, 3, data.data(), n));
+        auto const before = all[1].counted().received_by(way::frame);
+        received got;
+        for (int i = 0; i < 100 && !got; ++i) got = all[1].receive_now(0, here, 3, into.data(), n);
+        ASSERT_EQ(got.bytes, static_cast<int>(n));
+        EXPECT_EQ(into, data);
+        EXPECT_TRUE(all[1].quiet());
+        EXPECT_EQ(all[1].counted().received_by(way::frame).bytes - before.bytes, n);
+        EXPECT_EQ(all[0].counted().sent_by(way::frame).messages, n + 1);
+    }
+    std::vector<std::byte> const more(gathering::most + 1);
+    EXPECT_FALSE(all[0].send_now(1, here, 3, more.data(), more.size()));
 }
 
 struct protocol_engine_pipeline : testing::Test {

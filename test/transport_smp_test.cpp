@@ -27,6 +27,7 @@ template <class E> std::string drain(E& e) {
 TEST(transport_smp, models_every_refinement_that_it_claims) {
     using e = transport::smp<>::endpoint<world::native>;
     static_assert(transport_endpoint<e, world::native> && transport_lending<e> && transport_joint<e> && transport_belled<e>);
+    static_assert(transport_foreseeing<e>);
     static_assert(transport::smp<>::facts.lends && transport::smp<>::facts.reads && transport::smp<>::facts.joins);
     EXPECT_EQ(transport::smp<>::facts.max_frame, 52u);
 }
@@ -107,6 +108,28 @@ TYPED_TEST(transport_smp_counters, a_full_ring_says_again_and_recovers) {
         while (all[1].poll([&](frame const& f) { EXPECT_EQ(value_of<int>(f), got++); }, 16)) {}
         EXPECT_EQ(got, sent);
     }
+}
+
+TYPED_TEST(transport_smp_counters, what_it_says_it_will_take_it_takes) {
+    smp_ranks<TypeParam> all{2, {.ring_lines = 8}};
+    std::mt19937 random{20251122};
+    int sent = 0, got = 0, refused = 0;
+    auto const take = [&](std::size_t most) {
+        return all[1].poll([&](frame const& f) { EXPECT_EQ(value_of<int>(f), got++); }, most);
+    };
+    EXPECT_TRUE(all[0].has_room(1, 8)) << "before the first frame, too";
+    for (int step = 0; step < 20'000; ++step) {
+        auto const n = 1 + random() % 6;
+        bool const room = all[0].has_room(1, n);
+        refused += !room;
+        for (unsigned i = 0; room && i < n; ++i, ++sent) ASSERT_TRUE(send_value(all[0], 1, sent));
+        take(1 + random() % 4);
+    }
+    while (take(8)) {}
+    EXPECT_EQ(got, sent);
+    EXPECT_GT(refused, 100);
+    EXPECT_TRUE(all[0].has_room(1, 6)) << "a quarter of the credit may still be on its way";
+    EXPECT_FALSE(all[0].has_room(1, 9));
 }
 
 TYPED_TEST(transport_smp_counters, frames_keep_their_order_over_turn_line_and_ring) {

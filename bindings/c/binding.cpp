@@ -1,7 +1,7 @@
 #include "binding.hpp"
 
+#include "plain.hpp"
 #include "tools.hpp"
-#include "transfer.hpp"
 
 namespace mpt::c {
 
@@ -29,9 +29,12 @@ binding::binding() {
     messages.predefine(word_of(MPI_MESSAGE_NO_PROC), new message);
     predefine_datatypes(*this);
     predefine_operations(*this);
+    left = publish<MPI_Request>(requests, ref<request>::adopt(new sends_that_left{*this}));
 }
 
 binding::~binding() {
+    requests.get(left).let_go();
+    for (std::uintptr_t word = 0; auto* const r = requests.revive(word);) r->let_go();
     for (auto* c : {world, self})
         if (c) c->let_go();
     for (auto const [what, handle] : error_handlers) errhandlers.get(handle).let_go();

@@ -72,6 +72,8 @@ struct binding {
     handle_table<session> sessions;
     handle_table<win> wins;
 
+    MPI_Request left = MPI_REQUEST_NULL; // of every send that was over when its call came back; lives as long as this
+
     comm* world = nullptr; // there from the first use on; their handles, while running
     comm* self = nullptr;
 

@@ -89,6 +89,12 @@ message& call::object(MPI_Message h, char const* argument) const {
     return living(*this, binding_.messages, h, MPI_MESSAGE_NULL, "message", "MPI_MESSAGE_NULL", argument, MPI_ERR_REQUEST);
 }
 
+void call::objects(MPI_Request const* h, std::int64_t n, char const* argument, MPI_Request const* null) {
+    for (std::int64_t i = 0; i < n; ++i)
+        if ((!null || h[i] != *null) && !binding_.requests.find_handle(h[i])) [[unlikely]]
+            nth(h, i, argument);
+}
+
 void call::each_at_least(numbers values, std::int64_t n, std::int64_t least, char const* argument, int code) const {
     for (std::int64_t i = 0; i < n; ++i)
         if (values[i] < least) [[unlikely]]

@@ -16,7 +16,9 @@
 
 #include <cstdint>
 #include <new>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <mpt/mpi/error_classes.hpp>
 
@@ -130,6 +132,8 @@ public:
         for (std::int64_t i = 0; i < n; ++i)
             if (!null || h[i] != *null) nth(h, i, argument);
     }
+    /// The same for requests, of which windows are long.
+    void objects(MPI_Request const* h, std::int64_t n, char const* argument, MPI_Request const* null = nullptr);
     /// One of an array: what is wrong with it is told with its place.
     template <class Handle> void nth(Handle const* h, std::int64_t i, char const* argument) {
         try {
@@ -210,18 +214,16 @@ struct nothing_made {
 template <class F, class Undo = nothing_made>
 int run(char const* name, bool large, bool anytime, F&& f, Undo const& undo = {}) {
     call c{name, here(), large};
-    std::int32_t code = MPI_ERR_NO_MEM;
-    std::string sentence = "no memory";
+    std::optional<std::pair<int, std::string>> wrong; // no text is made where nothing is
     try {
         if (!anytime) require_running(c);
         f(c);
         return MPI_SUCCESS;
-    } catch (error const& e) {
-        code = mpi_code_of(e);
-        sentence = e.what();
-    } catch (std::bad_alloc const&) {}
+    } catch (error const& e) { wrong.emplace(mpi_code_of(e), e.what()); } catch (std::bad_alloc const&) {
+        wrong.emplace(MPI_ERR_NO_MEM, "no memory");
+    }
     undo();
-    return raise(c, code, sentence);
+    return raise(c, wrong->first, wrong->second);
 }
 /// Runs one call of the tools' interface. entered: it needs MPI_T_init_thread first.
 template <class F> int run_tool(char const* name, bool entered, F&& f) {

@@ -3,7 +3,7 @@
 
 #include "entries.hpp"
 #include "generalized.hpp"
-#include "transfer.hpp"
+#include "plain.hpp"
 
 namespace mpt::c {
 
@@ -31,19 +31,40 @@ std::vector<pending> active_ones(binding& b, MPI_Request const* handles, int n) 
 ending end_of(binding& b, MPI_Request& handle) {
     ref<request> const kept{b.requests.get(handle)};
     if (kept->by_handle) kept->home().wait(kept->about(), [&](auto&) { return kept->peek(kept->home()); });
-    if (!kept->persistent) {
-        b.requests.remove(word_of(handle))->let_go();
-        handle = MPI_REQUEST_NULL;
-    }
+    if (!kept->persistent) b.requests.remove(word_of(std::exchange(handle, MPI_REQUEST_NULL)))->let_go();
     return kept->finish();
+}
+
+/// An ending that is an error, and whose handler hears of it.
+struct failure {
+    ending what;
+    raised_on blamed;
+};
+
+/// Ends a request and writes its status; what is to be raised, if anything is.
+std::optional<failure> end(binding& b, MPI_Request& handle, request& r, MPI_Status* status) {
+    auto const blamed = r.blamed;
+    std::optional<ending> wrong;
+    if (handle == b.left) {
+        handle = MPI_REQUEST_NULL;
+        tell(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+    } else if (r.plain) {
+        wrong = static_cast<plain_transfer&>(r).end(status);
+        b.requests.retire(word_of(std::exchange(handle, MPI_REQUEST_NULL)));
+    } else {
+        auto e = end_of(b, handle);
+        e.tell_to(status);
+        if (e.code != MPI_SUCCESS) wrong = std::move(e);
+    }
+    if (!wrong) [[likely]]
+        return std::nullopt;
+    return failure{std::move(*wrong), blamed};
 }
 
 /// Completes one request of a call that completes one: status, and the error.
 void complete(call& on, MPI_Request& handle, MPI_Status* status) {
-    auto const blamed = on.of().requests.get(handle).blamed;
-    auto const e = end_of(on.of(), handle);
-    e.tell_to(status);
-    require(on, e, blamed);
+    auto const wrong = end(on.of(), handle, on.of().requests.get(handle), status);
+    if (wrong) require(on, wrong->what, wrong->blamed);
 }
 
 MPI_Status* nth(MPI_Status* all, int i) noexcept { return all == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : all + i; }
@@ -52,31 +73,47 @@ MPI_Status* nth(MPI_Status* all, int i) noexcept { return all == MPI_STATUSES_IG
 class endings {
     call& on_;
     MPI_Status* statuses_;
+    int told_ = 0; // statuses from the first one on
     int failed_ = -1;
     raised_on blamed_;
     std::string sentence_;
-    std::vector<std::pair<int, int>> codes_; // place in the statuses, code
+    std::vector<std::pair<int, int>> codes_; // place in the statuses, code of an error
 
 public:
     endings(call& on, MPI_Status* statuses) : on_{on}, statuses_{statuses} {}
 
-    void add(MPI_Request& handle, int index, int place) {
-        auto const blamed = on_.of().requests.get(handle).blamed;
-        add(end_of(on_.of(), handle), blamed, index, place);
+    /// Ends a request.
+    void add(MPI_Request& handle, request& r, int index, int place) {
+        auto const wrong = end(on_.of(), handle, r, nth(statuses_, place));
+        told_ = place + 1;
+        if (wrong) [[unlikely]]
+            failed(wrong->what, wrong->blamed, index, place);
     }
+    /// An end that is told of.
     void add(ending const& e, raised_on const& blamed, int index, int place) {
         e.tell_to(nth(statuses_, place));
-        if (statuses_ != MPI_STATUSES_IGNORE) codes_.emplace_back(place, e.code);
-        if (e.code == MPI_SUCCESS || failed_ >= 0) return;
-        failed_ = index, blamed_ = blamed;
-        sentence_ = "request " + std::to_string(index) + ": " + e.sentence;
+        told_ = place + 1;
+        if (e.code != MPI_SUCCESS) failed(e, blamed, index, place);
+    }
+    void add_empty(int place) {
+        tell_empty(nth(statuses_, place));
+        told_ = place + 1;
     }
     /// Throws where one failed.
     void close() const {
         if (failed_ < 0) return;
+        for (int i = 0; statuses_ != MPI_STATUSES_IGNORE && i < told_; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
         for (auto const& [place, code] : codes_) statuses_[place].MPI_ERROR = code;
         on_.blame(blamed_);
         on_.fail(MPI_ERR_IN_STATUS, sentence_);
+    }
+
+private:
+    void failed(ending const& e, raised_on const& blamed, int index, int place) {
+        if (statuses_ != MPI_STATUSES_IGNORE) codes_.emplace_back(place, e.code);
+        if (failed_ >= 0) return;
+        failed_ = index, blamed_ = blamed;
+        sentence_ = "request " + std::to_string(index) + ": " + e.sentence;
     }
 };
 
@@ -155,8 +192,8 @@ void Test(call& on, MPI_Request& handle, int& flag, MPI_Status* status) {
 void Waitall(call& on, int n, MPI_Request* handles, MPI_Status* statuses) {
     endings all{on, statuses};
     for (int i = 0; i < n; ++i) {
-        if (active(on.of(), handles[i])) all.add(handles[i], i, i);
-        else tell_empty(nth(statuses, i));
+        if (auto* const r = active(on.of(), handles[i])) all.add(handles[i], *r, i, i);
+        else all.add_empty(i);
     }
     all.close();
 }
@@ -188,7 +225,7 @@ void Testsome(call& on, int n, MPI_Request* handles, int& count, int* indices, M
     endings ends{on, statuses};
     for (auto const& p : all)
         if (p.r->test()) {
-            ends.add(handles[p.index], p.index, count);
+            ends.add(handles[p.index], *p.r, p.index, count);
             indices[count++] = p.index;
         }
     ends.close();
@@ -212,7 +249,7 @@ void Request_get_status_all(call& on, int n, MPI_Request const* handles, int& fl
     endings all{on, statuses};
     for (int i = 0; i < n; ++i) {
         if (auto* const r = active(on.of(), handles[i])) all.add(r->seen(), r->blamed, i, i);
-        else tell_empty(nth(statuses, i));
+        else all.add_empty(i);
     }
     all.close();
 }
@@ -239,6 +276,7 @@ void Request_get_status_some(call& on, int n, MPI_Request const* handles, int& c
 
 void Request_free(call& on, MPI_Request& handle) {
     auto& b = on.of();
+    if (handle == b.left) return static_cast<void>(handle = MPI_REQUEST_NULL);
     if (auto* const r = active(b, handle)) {
         refuse_collective(on, *r, "freed");
         if (r->by_handle) return free_by_handle(b, handle);

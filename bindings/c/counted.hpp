@@ -13,7 +13,10 @@ struct counted {
     virtual ~counted() = default;
     void hold() noexcept { uses_.fetch_add(1, std::memory_order_relaxed); } // order: whoever holds may hold once more
     void let_go() noexcept {
-        if (uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this; // sync(c.counted): acq_rel
+        // A use that finds itself the only one stays it: nobody is there to hold once more.
+        if (uses_.load(std::memory_order_acquire) == 1 ||       // sync(c.counted): acquire
+            uses_.fetch_sub(1, std::memory_order_acq_rel) == 1) // sync(c.counted): acq_rel
+            delete this;
     }
 
 private:

@@ -6,15 +6,19 @@
 ///   The number alone is the handle's integer (MPI_Comm_toint, Fortran); a slot's generation says which of its objects is meant.
 ///   One table for each sort of handle.
 ///
+///   Retired  An object that is made with every call is not removed but retired: its handle is dead, and object and slot wait together
+///            for the next one to be made. revive() is a few stores where add() and remove() are fifty instructions, and new and delete
+///            as many again.
 ///   Cost     find(): two loads and two comparisons.
 ///   Order    an object is published in its slot by the store of its generation; whoever got the handle from another thread of
 ///            the program got it after that store.
-///   Threads  find() by anybody at any time; add() and remove() lock, unless the table is left to one thread.
+///   Threads  find() by anybody at any time; the others lock, unless the table is left to one thread.
 #pragma once
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <mpt/core/atomics.hpp>
@@ -40,8 +44,8 @@ template <class T> class handle_table {
     std::array<T*, predefined_most> predefined_{};
     std::unique_ptr<std::unique_ptr<chunk>[]> chunks_ = std::make_unique<std::unique_ptr<chunk>[]>(most_chunks);
     atomic<std::uint32_t> used_{first_number}; // numbers given out so far, dead ones among them
-    std::uint32_t free_ = 0;
-    bool alone_ = false; // one thread at a time
+    std::uint32_t free_ = 0, retired_ = 0;     // the first of those numbers
+    bool alone_ = false;                       // one thread at a time
     std::mutex changing_;
 
     slot* at(std::uint32_t number) const noexcept {
@@ -72,7 +76,7 @@ public:
         return *object;
     }
 
-    /// From here on add() and remove() are called by one thread at a time, or by any.
+    /// From here on all but find() are called by one thread at a time, or by any.
     void leave_to_one_thread(bool alone) noexcept { alone_ = alone; }
 
     /// Makes a predefined handle stand for an object (nullptr: for nothing any more).
@@ -85,22 +89,31 @@ public:
         else if ((number = grow()) == 0) return 0;
         auto& s = *at(number);
         s.object = object;
-        auto const generation = s.generation.load(std::memory_order_relaxed) + 1; // order: only written under the mutex
-        s.generation.store(generation, std::memory_order_release);                // sync(c.handle): release
-        return std::uintptr_t{generation} << 32 | number;
+        return begin_life(s, number);
     }
     /// The handle is dead from here on. Predefined ones stay.
     T* remove(std::uintptr_t word) noexcept {
         auto const g = guard();
         auto* const object = word < predefined_most ? nullptr : find(word);
         if (!object) return nullptr;
-        auto const number = static_cast<std::uint32_t>(word);
-        auto& s = *at(number);
-        s.generation.store(static_cast<std::uint32_t>(word >> 32) + 1, std::memory_order_release); // sync(c.handle): release
+        auto& s = end_life(word, free_);
         s.object = nullptr;
-        s.next_free = free_;
-        free_ = number;
         return object;
+    }
+    /// The handle, which lives and is not predefined, is dead from here on; its object waits to be revived.
+    void retire(std::uintptr_t word) noexcept {
+        auto const g = guard();
+        end_life(word, retired_);
+    }
+    /// The object that was retired last, and a new handle's word; nullptr: there is none.
+    T* revive(std::uintptr_t& word) noexcept {
+        auto const g = guard();
+        if (retired_ == 0) return nullptr;
+        auto const number = retired_;
+        auto& s = *at(number);
+        retired_ = s.next_free;
+        word = begin_life(s, number);
+        return s.object;
     }
     /// The living handle with this integer; the integer itself where there is none (a null or dead handle).
     std::uintptr_t word_from(std::uint32_t number) const noexcept {
@@ -113,8 +126,7 @@ public:
     template <class F> void each(F&& f) {
         auto const end = used_.load(std::memory_order_acquire); // sync(c.handles): acquire
         for (auto n = first_number; n < end; ++n)
-            if (auto& s = *at(n); s.object)
-                f(*s.object, std::uintptr_t{s.generation.load(std::memory_order_relaxed)} << 32 | n); // order: at rest
+            if (auto const word = word_from(n); word != n) f(*at(n)->object, word);
     }
 
     /// The same while others add and remove: f touches neither the table nor waits.
@@ -124,6 +136,19 @@ public:
     }
 
 private:
+    static std::uintptr_t begin_life(slot& s, std::uint32_t number) noexcept {
+        auto const generation = s.generation.load(std::memory_order_relaxed) + 1; // order: only written under the mutex
+        s.generation.store(generation, std::memory_order_release);                // sync(c.handle): release
+        return std::uintptr_t{generation} << 32 | number;
+    }
+    /// The slot goes to the front of a list of dead ones.
+    slot& end_life(std::uintptr_t word, std::uint32_t& list) noexcept {
+        auto const number = static_cast<std::uint32_t>(word);
+        auto& s = *at(number);
+        s.generation.store(static_cast<std::uint32_t>(word >> 32) + 1, std::memory_order_release); // sync(c.handle): release
+        s.next_free = std::exchange(list, number);
+        return s;
+    }
     std::unique_lock<std::mutex> guard() { return alone_ ? std::unique_lock<std::mutex>{} : std::unique_lock{changing_}; }
     /// The next number; 0: there is none.
     std::uint32_t grow() {

@@ -1,7 +1,7 @@
 // Chapter 3: sends, receives, and the requests of those that are started.
 #include "buffered.hpp"
 #include "entries.hpp"
-#include "transfer.hpp"
+#include "plain.hpp"
 
 namespace mpt::c {
 
@@ -55,6 +55,49 @@ MPI_Request persist(call& on, transfer t, comm& c) {
     auto r = ref<request>::adopt(new (on.of().transfers) transfer_request{std::move(t), c.handle});
     r->persistent = true;
     return publish(on.of(), std::move(r));
+}
+
+/// A plain transfer that is not under way yet, and its handle.
+plain_transfer& fresh_plain(binding& b, MPI_Request& handle) {
+    std::uintptr_t word = 0;
+    auto* r = static_cast<plain_transfer*>(b.requests.revive(word));
+    if (r) [[likely]]
+        handle = handle_of<MPI_Request>(word);
+    else handle = publish(b, ref<request>::adopt(r = new plain_transfer));
+    return *r;
+}
+
+/// What begin() begins, unless that is over and went well: then it is one of all sends that have left.
+template <class Begin> MPI_Request launch_plain(binding& b, comm& c, int peer, Begin&& begin) {
+    MPI_Request handle = MPI_REQUEST_NULL;
+    auto& r = fresh_plain(b, handle);
+    protocol::request* begun = nullptr;
+    try {
+        begun = begin();
+    } catch (...) {
+        b.requests.retire(word_of(handle));
+        throw;
+    }
+    if (begun) return r.begin(c, peer, *begun), handle;
+    b.requests.retire(word_of(handle));
+    return b.left;
+}
+
+/// mode: not buffered.
+MPI_Request begin_send(call& on, void const* buffer, MPI_Count count, datatype_object& t, int dest, int tag, comm& c,
+                       sending mode) {
+    if (dest == MPI_PROC_NULL) return on.of().left;
+    auto const run = t.type.contiguous_run(count);
+    if (!run) return launch_transfer(on, transfer{letter_of(buffer, count, t, dest, tag, c), mode}, c);
+    std::span const data{moved_data::at(buffer, *run), static_cast<std::size_t>(run->bytes)};
+    auto const w = wire_of(c);
+    auto const to = c.world(dest);
+    bool const synchronous = mode == sending::synchronous;
+    if (!synchronous && w.try_send(to, tag, data)) [[likely]]
+        return on.of().left;
+    return launch_plain(on.of(), c, dest, [&] {
+        return w.begin_send(to, tag, source{data}, synchronous ? send_mode::synchronous : send_mode::standard);
+    });
 }
 
 /// A packed copy of what is sent, and the datatype of its bytes.
@@ -125,19 +168,22 @@ void Sendrecv_replace(call& on, void* b, MPI_Count n, datatype_object& t, int de
 }
 
 void Isend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
-    r = launch_transfer(on, transfer{letter_of(b, n, t, dest, tag, c), sending::standard}, c);
+    r = begin_send(on, b, n, t, dest, tag, c, sending::standard);
 }
 void Issend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
-    r = launch_transfer(on, transfer{letter_of(b, n, t, dest, tag, c), sending::synchronous}, c);
+    r = begin_send(on, b, n, t, dest, tag, c, sending::synchronous);
 }
 void Irsend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
-    r = launch_transfer(on, transfer{letter_of(b, n, t, dest, tag, c), sending::ready}, c);
+    r = begin_send(on, b, n, t, dest, tag, c, sending::ready);
 }
 void Ibsend(call& on, void const* b, MPI_Count n, datatype_object& t, int dest, int tag, comm& c, MPI_Request& r) {
     r = launch_transfer(on, transfer{letter_of(b, n, t, dest, tag, c), sending::buffered}, c);
 }
 void Irecv(call& on, void* b, MPI_Count n, datatype_object& t, int source, int tag, comm& c, MPI_Request& r) {
-    r = launch_transfer(on, transfer{letter_of(b, n, t, source, tag, c)}, c);
+    auto const run = t.type.contiguous_run(n);
+    if (!run || source < 0) return static_cast<void>(r = launch_transfer(on, transfer{letter_of(b, n, t, source, tag, c)}, c));
+    sink const into{const_cast<std::byte*>(moved_data::at(b, *run)), static_cast<std::size_t>(run->bytes)};
+    r = launch_plain(on.of(), c, source, [&] { return wire_of(c).start_recv(c.world(source), tag, into); });
 }
 void Isendrecv(call& on, void const* sb, MPI_Count sn, datatype_object& st, int dest, int stag, void* rb, MPI_Count rn,
                datatype_object& rt, int source, int rtag, comm& c, MPI_Request& r) {

@@ -32,6 +32,7 @@ struct request : counted {
     bool persistent = false;
     bool active = false;
     bool by_handle = false; // the user completes it, and names it by its handle, which lives until then
+    bool plain = false;     // a plain_transfer
     raised_on blamed;       // its errors
 
     /// Persistent ones: begins again. Not while active.

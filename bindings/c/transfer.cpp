@@ -32,14 +32,25 @@ std::string sentence_of(outcome const& o, int source, std::size_t room) {
 } // namespace
 
 ending ending_of(comm const& c, outcome const& o, std::size_t room, int asked) {
+    return ending_of_receive(o, room, asked >= 0 ? asked : c.others.find(o.source).value_or(any_source).value);
+}
+
+ending ending_of_receive(outcome const& o, std::size_t room, int source) {
     ending e;
-    auto const found = asked >= 0 ? std::optional<mpt::rank>{asked} : c.others.find(o.source);
-    e.source = found ? found->value : MPI_ANY_SOURCE;
+    e.source = source;
     e.tag = o.label;
     e.bytes = static_cast<std::int64_t>(o.how == status::truncated ? std::min<std::uint64_t>(o.bytes, room) : o.bytes);
     e.cancelled = o.how == status::cancelled;
     e.code = code_of(o.how);
     if (e.code != MPI_SUCCESS) e.sentence = sentence_of(o, e.source, room);
+    return e;
+}
+
+ending ending_of_send(outcome const& o, std::size_t room) {
+    ending e;
+    e.cancelled = o.how == status::cancelled;
+    e.code = code_of(o.how);
+    if (e.code != MPI_SUCCESS) e.sentence = sentence_of(o, MPI_ANY_SOURCE, room);
     return e;
 }
 
@@ -87,11 +98,7 @@ ending transfer::seen() const {
     ending e;
     if (receives_ && under_way_) e = ending_of(*what_.on, under_way_->result, room_, what_.peer);
     if (receives_ && what_.peer == MPI_PROC_NULL) e.source = MPI_PROC_NULL;
-    if (!receives_ && under_way_) {
-        e.cancelled = under_way_->result.how == status::cancelled;
-        e.code = code_of(under_way_->result.how);
-        if (e.code != MPI_SUCCESS) e.sentence = sentence_of(under_way_->result, MPI_ANY_SOURCE, room_);
-    }
+    if (!receives_ && under_way_) e = ending_of_send(under_way_->result, room_);
     return e;
 }
 

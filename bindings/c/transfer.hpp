@@ -121,5 +121,8 @@ MPI_Request launch(binding& b, ref<request> r);
 /// Throws what an ending says, if it is an error.
 void require(call& on, ending const& e, raised_on const& blamed);
 ending ending_of(comm const& c, outcome const& o, std::size_t room, int asked);
+/// Of a receive whose message came from a rank, and of a send.
+ending ending_of_receive(outcome const& o, std::size_t room, int source);
+ending ending_of_send(outcome const& o, std::size_t room);
 
 } // namespace mpt::c

@@ -505,4 +505,84 @@ TEST(CRequests, ACommunicatorsBufferServesItAlone) {
     });
 }
 
+/// What is asked of a send that has left already, by every function that asks.
+TEST(CRequests, SendsThatHaveLeftAreCompleteHoweverTheyAreAskedFor) {
+    ranks(1, [](int, int) {
+        auto const begun = [](int n) {
+            std::vector<MPI_Request> all(static_cast<std::size_t>(n), MPI_REQUEST_NULL);
+            for (auto& r : all) {
+                EXPECT_EQ(MPI_Isend(&n, 1, MPI_INT, 0, 5, MPI_COMM_SELF, &r), MPI_SUCCESS);
+                EXPECT_NE(r, MPI_REQUEST_NULL);
+            }
+            return all;
+        };
+        auto const none = [](std::vector<MPI_Request> const& all) { return std::ranges::count(all, MPI_REQUEST_NULL); };
+        MPI_Status s{}, statuses[3]{};
+        int flag = 0, index = -1, count = 0, which[3]{};
+        auto all = begun(3);
+        EXPECT_EQ(MPI_Request_get_status(all[1], &flag, &s), MPI_SUCCESS);
+        EXPECT_TRUE(flag);
+        expect_empty(s);
+        expect_failure(MPI_Start(&all[0]), MPI_ERR_REQUEST, {"not persistent"});
+        EXPECT_EQ(MPI_Cancel(&all[0]), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Wait(&all[0], &s), MPI_SUCCESS);
+        expect_empty(s);
+        EXPECT_EQ(MPI_Test(&all[1], &flag, &s), MPI_SUCCESS);
+        EXPECT_TRUE(flag);
+        EXPECT_EQ(MPI_Request_free(&all[2]), MPI_SUCCESS);
+        EXPECT_EQ(none(all), 3);
+        all = begun(3);
+        EXPECT_EQ(MPI_Waitany(3, all.data(), &index, &s), MPI_SUCCESS);
+        EXPECT_EQ(none(all), 1);
+        EXPECT_EQ(*at(all, index), MPI_REQUEST_NULL);
+        EXPECT_EQ(MPI_Waitsome(3, all.data(), &count, which, statuses), MPI_SUCCESS);
+        EXPECT_EQ(count, 2);
+        EXPECT_EQ(none(all), 3);
+        all = begun(3);
+        EXPECT_EQ(MPI_Testall(3, all.data(), &flag, statuses), MPI_SUCCESS);
+        EXPECT_TRUE(flag);
+        for (auto const& told : statuses) expect_empty(told);
+        EXPECT_EQ(none(all), 3);
+        for (int i = 0, x = 0; i < 9; ++i) MPI_Recv(&x, 1, MPI_INT, 0, 5, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        MPI_Request nobody = MPI_REQUEST_NULL;
+        EXPECT_EQ(MPI_Isend(&flag, 1, MPI_INT, MPI_PROC_NULL, 5, MPI_COMM_SELF, &nobody), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Wait(&nobody, &s), MPI_SUCCESS);
+        expect_empty(s);
+    });
+}
+
+/// Rank 1 begins n receives of an int each from rank 0, which sends number i the value i and tag i % 3.
+void stream_of_ints(int me, int n, MPI_Comm c, bool freed_early, int too_long) {
+    std::vector<int> in(static_cast<std::size_t>(n), -1);
+    std::vector<MPI_Request> all(in.size(), MPI_REQUEST_NULL);
+    std::vector<MPI_Status> statuses(in.size());
+    for (int i = 0; me == 1 && i < n; ++i) MPI_Irecv(at(in, i), 1, MPI_INT, 0, i % 3, c, at(all, i));
+    if (me == 1 && freed_early) MPI_Comm_free(&c);
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::vector<int> out(2 * in.size());
+    for (int i = 0; me == 0 && i < n; ++i) {
+        *at(out, 2 * i) = i;
+        EXPECT_EQ(MPI_Isend(at(out, 2 * i), i == too_long ? 2 : 1, MPI_INT, 1, i % 3, c, at(all, i)), MPI_SUCCESS);
+        if (i % 20 == 0) { EXPECT_EQ(MPI_Wait(at(all, i), MPI_STATUS_IGNORE), MPI_SUCCESS); }
+    }
+    auto const code = MPI_Waitall(n, all.data(), statuses.data());
+    if (me == 1 && too_long >= 0) expect_failure(code, MPI_ERR_IN_STATUS, {"8 bytes", "room for 4"});
+    else EXPECT_EQ(code, MPI_SUCCESS);
+    for (int i = 0; me == 1 && i < n; ++i) {
+        EXPECT_EQ(*at(in, i), i);
+        expect_message(*at(statuses, i), 0, i % 3, 1);
+        if (too_long >= 0) { EXPECT_EQ(at(statuses, i)->MPI_ERROR, i == too_long ? MPI_ERR_TRUNCATE : MPI_SUCCESS); }
+    }
+    for (auto const r : all) EXPECT_EQ(r, MPI_REQUEST_NULL);
+    if (me == 0 && freed_early) MPI_Comm_free(&c);
+}
+
+TEST(CRequests, AWindowOutlivesItsCommunicatorAndAMessageTooLongSpoilsNoOther) {
+    ranks(2, [](int me, int) {
+        stream_of_ints(me, 70, dup_of(MPI_COMM_WORLD), true, -1);
+        stream_of_ints(me, 70, MPI_COMM_WORLD, false, 33);
+        stream_of_ints(me, 500, MPI_COMM_WORLD, false, -1);
+    });
+}
+
 } // namespace

@@ -221,7 +221,8 @@ mpt::protocol::way way_of(std::size_t n, std::size_t eager_max) {
     using mpt::protocol::way;
     constexpr auto wire = stack::route_type::facts[1];
     if (n <= std::min<std::size_t>(stack::uses.e0_max, wire.max_frame - sizeof(mpt::protocol::wire::e0))) return way::frame;
-    return wire.lends && n <= eager_max ? way::loan : way::rendezvous;
+    if (!wire.lends || n > eager_max) return way::rendezvous;
+    return n <= mpt::protocol::gathering::most ? way::frame : way::loan; // in several frames
 }
 
 TEST(CTools, MessagesAreCountedByTheWayThatTheyTake) {

@@ -221,7 +221,10 @@ private:
         if (to == proc_null) [[unlikely]]
             return {};
         auto const bytes = detail::bytes_of(data);
-        return {s_->wire, s_->who, s_->wire.start_send(s_->who.world(to), t, source{bytes}, mode), bytes.size()};
+        auto const peer = s_->who.world(to);
+        if (mode == send_mode::standard && s_->wire.try_send(peer, t, bytes)) [[likely]]
+            return {s_->wire, s_->who, outcome{peer, t, bytes.size(), status::ok}, bytes.size()};
+        return {s_->wire, s_->who, s_->wire.start_send(peer, t, source{bytes}, mode), bytes.size()};
     }
     request irecv_checked(char const* call, std::span<std::byte> into, mpt::rank from, mpt::tag t) const {
         check_from(call, from, t);

@@ -43,6 +43,7 @@ template <class Stack> class [[nodiscard]] basic_request {
     protocol::request* r_ = nullptr;
     std::size_t room_ = 0;
     int exceptions_ = 0;           // on their way when this was made
+    bool over_ = false;            // complete when it was made, and not waited for yet
     std::optional<outcome> end_{}; // once it is known; nothing: there was no operation
 
 public:
@@ -52,17 +53,21 @@ public:
     basic_request() = default;
     basic_request(channel<Stack> wire, group who, protocol::request* r, std::size_t room)
         : wire_{wire}, who_{std::move(who)}, r_{r}, room_{room}, exceptions_{std::uncaught_exceptions()} {}
+    /// One that is complete: what a send gives that has left at once.
+    basic_request(channel<Stack> wire, group who, outcome const& end, std::size_t room)
+        : wire_{wire}, who_{std::move(who)}, room_{room}, over_{true}, end_{end} {}
     basic_request(basic_request&& o) noexcept { *this = std::move(o); }
     basic_request& operator=(basic_request&& o) noexcept {
         if (this == &o) return *this;
         settle();
         wire_ = o.wire_, who_ = std::move(o.who_), room_ = o.room_, exceptions_ = o.exceptions_, end_ = o.end_;
         r_ = std::exchange(o.r_, nullptr);
+        over_ = std::exchange(o.over_, false);
         return *this;
     }
     ~basic_request() { settle(); }
 
-    bool pending() const noexcept { return r_ != nullptr; }
+    bool pending() const noexcept { return r_ != nullptr || over_; }
     /// Waits, and tells of the message. A second call tells the same, or throws the same. When the job ends meanwhile, the
     /// request stays pending, and every call says so.
     message_info wait() {
@@ -70,6 +75,7 @@ public:
             end_ = wire_->finish(*r_, about());
             r_ = nullptr;
         }
+        over_ = false;
         if (!end_) return {proc_null, any_tag, 0};
         return detail::seen_by("wait", who_, *end_, room_);
     }
@@ -80,7 +86,7 @@ public:
         if (r_) wire_->cancel(*r_);
     }
 
-    /// For the wait and test families.
+    /// For the wait and test families. nullptr: complete, if it is pending at all.
     protocol::request* native() const noexcept { return r_; }
     std::optional<channel<Stack>> const& wire() const noexcept { return wire_; }
 
@@ -168,12 +174,15 @@ template <request_range R> std::optional<std::size_t> wait_any(R&& requests) {
     if (first == std::ranges::end(requests)) return std::nullopt;
     std::optional<std::size_t> ready;
     auto& home = first->wire()->on(); // whose wait serves the other lanes, and looks at them while it sleeps
+    // Completions on another lane lie under its lock, for which we must not wait while we hold that of ours.
+    auto const is_complete = [&home](auto const& r) {
+        if (!r.native()) return true;
+        return &r.wire()->on() == &home ? r.native()->complete : r.wire()->on().peek(*r.native());
+    };
     home.wait({wait_for::any}, [&](auto&) {
         std::size_t i = 0;
         for (auto& r : requests) {
-            // Completions on another lane lie under its lock, for which we must not wait while we hold that of ours.
-            if (r.pending() && (&r.wire()->on() == &home ? r.native()->complete : r.wire()->on().peek(*r.native())))
-                return ready = i, true;
+            if (r.pending() && is_complete(r)) return ready = i, true;
             ++i;
         }
         return false;

@@ -1,4 +1,4 @@
-/// protocol::e0 - eager, in the frame: data and envelope travel together, in one cache line where they fit one.
+/// protocol::e0 - eager, in frames: data and envelope travel together, in one cache line where they fit one.
 ///
 ///        sender                                      receiver
 ///        ------                                      --------
@@ -14,11 +14,13 @@
 ///                                              any other state: matched, goes on as if nothing had been asked
 ///
 ///   Wire      e0 12 bytes + data; e0_sync 20 bytes + data. Source document 004: up to 16 bytes ride in the header; here 40.
+///             Where the transport says how many frames it will take, up to 192 bytes go in several, e0_first 16 bytes + data and
+///             e0_more data, which arrive as one (engine/parts).
 ///   Order     frames of a pair arrive in order, and matching keeps it.
 ///   Memory    the sender's buffer is free when send() returns; an unexpected message costs its size at the receiver, which
 ///             counts it and asks the sender for rendezvous (throttle) beyond MPT_UNEXPECTED_MAX.
-///   Cost      1 frame, 2 copies (into the cell, out of it).
-///   Limit     size <= the transport's max_frame - 12, and at most Max.
+///   Cost      1 frame, 2 copies (into the cell, out of it); 3 copies for what needs several frames.
+///   Limit     size <= the transport's max_frame - 12, or 192 bytes in several frames; at most Max.
 ///   Tests     test/protocol_e0_test.cpp walks every (state, event) pair.
 #pragma once
 #include <mpt/protocol/machine.hpp>
@@ -44,7 +46,9 @@ template <bytes Max = 8_KiB> struct e0 {
         {state::kept, event::retract, state::done},
     };
     static constexpr std::optional<state> next(state s, event e) noexcept { return next_of(edges, s, e); }
-    static constexpr std::string_view range() noexcept { return "what fits one frame of the transport (smp: up to 40 B)"; }
+    static constexpr std::string_view range() noexcept {
+        return "what fits one frame of the transport, or a few (smp: up to 192 B)";
+    }
 };
 static_assert(protocol_policy<e0<>>);
 

@@ -17,7 +17,7 @@
 ///   Tests    test/protocol_engine_test.cpp, test/mpi_semantics_test.cpp
 ///
 /// Files: engine.hpp declares and holds what is common; engine/send.hpp and engine/receive.hpp hold the two sides, engine/pull.hpp
-/// the receiving one of a rendezvous.
+/// the receiving one of a rendezvous, engine/parts.hpp small messages of several frames.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -187,6 +187,11 @@ private:
     /// Frames on this wire end at ourselves, and nobody rings for them.
     template <class E> static constexpr bool to_ourselves =
         !transport_belled<E> && !wires_type::template facts_of<E>().cross_process;
+    /// Messages of up to so many bytes go in frames, if in several: engine/parts.
+    template <class E> std::size_t most_parts() const noexcept {
+        if constexpr (!transport_foreseeing<E>) return 0;
+        else return std::min<std::uint64_t>({gathering::most, Use.e0_max, limits_.eager_max});
+    }
     template <class E> static constexpr std::size_t max_frame = wires_type::template facts_of<E>().max_frame;
 
     /// The first chunk of everything, at start: a program that then takes all there is can go on with what fits those.
@@ -241,6 +246,8 @@ private:
     pushed start(request& r, peer_state& p) noexcept;
     template <class E> pushed start_on(E& wire, request& r, peer_state& p) noexcept;
     template <class E> pushed push_e0(E& wire, request& r) noexcept;
+    template <class E> bool push_parts(E& wire, rank to, wire::label const& what, source const& data) noexcept;
+    template <class E> [[gnu::noinline]] bool send_parts_now(E& wire, rank to, wire::label what, source data) noexcept;
     template <class E> pushed push_e1(E& wire, request& r, bool& no_loan) noexcept;
     template <class E> pushed push_rts(E& wire, request& r) noexcept;
     bool advance_push(request& r) noexcept;
@@ -263,7 +270,11 @@ private:
 
     // receiving
     void on_frame(frame const& f) noexcept;
-    void on_message(frame const& f, op what) noexcept;
+    void on_e0(frame const& f) noexcept;
+    [[gnu::noinline]] std::span<std::byte const> on_other(frame const& f) noexcept;
+    std::span<std::byte const> gather(frame const& f) noexcept;
+    bool land(request& r, frame const& f, wire::label const& what) noexcept;
+    void on_message(frame const& f, op what, posted_hook* matched) noexcept;
     void deliver(request& r, arrival& a) noexcept;
     bool prepare(request& r, std::uint64_t size) noexcept;
     void keep(frame const& f, arrival const& a) noexcept;
@@ -321,6 +332,7 @@ private:
 
 } // namespace mpt::inline v0::protocol
 
+#include <mpt/protocol/engine/parts.hpp>
 #include <mpt/protocol/engine/progress.hpp>
 #include <mpt/protocol/engine/pull.hpp>
 #include <mpt/protocol/engine/receive.hpp>

@@ -3,8 +3,11 @@
 ///   The table is sparse: a directory of pages of 64 peers, each page made when one of its peers is first named. A job of
 ///   100,000 ranks costs a rank that speaks to ten neighbours 12 KB of directory and a few pages of 4 KB.
 #pragma once
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <mpt/core/list.hpp>
@@ -19,6 +22,27 @@ struct control_frame : list_node {
     std::array<std::byte, 48> body{};
 };
 
+/// A message of several frames that is coming: what is there of it, as if it were the payload of one.
+struct gathering {
+    static constexpr std::size_t most =
+        192; // bytes of data: four lines. origin: from there on a loan moves more messages a second
+
+    std::uint32_t size = 0, got = 0;
+    std::array<std::byte, sizeof(wire::label) + most> bytes;
+
+    void begin(wire::label const& what, std::uint32_t n) noexcept {
+        std::memcpy(bytes.data(), &what, sizeof what);
+        size = n, got = 0;
+    }
+    /// n <= left().
+    void add(std::span<std::byte const> data) noexcept {
+        copy_bytes(bytes.data() + sizeof(wire::label) + got, data.data(), data.size());
+        got += static_cast<std::uint32_t>(data.size());
+    }
+    std::uint32_t left() const noexcept { return size - got; }
+    std::span<std::byte const> payload() const noexcept { return std::span{bytes}.first(sizeof(wire::label) + size); }
+};
+
 struct alignas(cache_line) peer {
     std::uint8_t wire = 0xff; // number in the route; 0xff: not asked yet
     bool clear = true;        // nothing stands in the way of send_now: nothing waits, not throttled
@@ -29,7 +53,9 @@ struct alignas(cache_line) peer {
     std::uint32_t chunks = 0; // that it pushed to us: it is there
     list<request> waiting;    // sends that the wire refused, in call order
     list<control_frame> controls;
+    std::unique_ptr<gathering> parts; // from the first one on
 };
+static_assert(sizeof(peer) == cache_line);
 
 class peer_table {
     static constexpr std::size_t page_peers = 64;
@@ -40,16 +66,19 @@ public:
 
     [[gnu::always_inline]] peer& at(rank r) noexcept {
         auto const i = static_cast<std::size_t>(r.value);
-        auto& page = pages_[i / page_peers];
+        auto* const page = pages_[i / page_peers].get();
         if (!page) [[unlikely]]
-            make(page, i / page_peers);
+            return first(i);
         return page[i % page_peers];
     }
 
 private:
-    [[gnu::noinline]] static void make(std::unique_ptr<peer[]>& page, std::size_t number) {
-        page = std::make_unique<peer[]>(page_peers);
+    /// The first one of its page that is named.
+    [[gnu::noinline]] peer& first(std::size_t named) {
+        auto const number = named / page_peers;
+        auto& page = pages_[number] = std::make_unique<peer[]>(page_peers);
         for (std::size_t i = 0; i < page_peers; ++i) page[i].who = rank{number * page_peers + i};
+        return page[named % page_peers];
     }
 };
 

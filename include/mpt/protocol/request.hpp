@@ -47,6 +47,8 @@ enum class phase : std::uint8_t {
 
 /// The bases are its places: on a list of the engine, and in the matching tables while `at` is phase::posted.
 struct request : list_node, posted_hook {
+    request() noexcept {} // the hooks, and what a machine sets before it reads it, stay as they are
+
     // What was asked for; kept for a restart.
     source from{};
     sink into{};
@@ -58,13 +60,13 @@ struct request : list_node, posted_hook {
     // How far it is.
     phase at = phase::idle;
     bool complete = false;
-    bool matched = false;                  // a receive that can no longer be cancelled
-    bool retracting = false;               // a send whose receiver was asked to forget it
-    std::uint32_t ticket = 0;              // joint copy
-    std::uint32_t patience = 0, heard = 0; // while hoping: rounds that are left, and what the peer had pushed then
-    request_ref other{};                   // the peer's request
-    std::uint64_t total = 0, moved = 0;
-    remote_memory where{}; // receiver: the sender's buffer
+    bool matched = false;          // a receive that can no longer be cancelled
+    bool retracting = false;       // a send whose receiver was asked to forget it
+    std::uint32_t ticket = 0;      // joint copy
+    std::uint32_t patience, heard; // while hoping: rounds that are left, and what the peer had pushed then
+    request_ref other{};           // the peer's request
+    std::uint64_t total, moved;
+    remote_memory where; // receiver: the sender's buffer
 
     outcome result{};
 

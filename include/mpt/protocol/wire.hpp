@@ -3,6 +3,8 @@
 ///   op            carries                              from -> to            machine
 ///   e0            context, label, data                 sender -> receiver    protocol/e0
 ///   e0_sync       + sender's request                   sender -> receiver    protocol/e0
+///   e0_first      context, label, size, data           sender -> receiver    protocol/e0, engine/parts
+///   e0_more       data                                 sender -> receiver    protocol/e0, engine/parts
 ///   e1            context, label, size, loan           sender -> receiver    protocol/e1
 ///   e1_sync       + sender's request                   sender -> receiver    protocol/e1
 ///   rts           context, label, size, where          sender -> receiver    protocol/rndv_get, rndv_put
@@ -19,6 +21,7 @@
 ///   Every header fits 48 bytes, the least that a transport's frame may hold. Requests travel as pool indices with a
 ///   generation, and are checked on arrival: a frame never makes us follow a pointer that came from outside.
 #pragma once
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -43,9 +46,11 @@ enum class op : std::uint16_t {
     throttle,
     retract,
     retracted,
-    ask
+    ask,
+    e0_first,
+    e0_more
 };
-inline constexpr std::uint16_t op_count = 15;
+inline constexpr std::uint16_t op_count = 17;
 
 /// A request of a peer (or of ours, come back): an index into its owner's pool and the generation it was made in.
 struct request_ref {
@@ -67,6 +72,10 @@ static_assert(sizeof(label) == 12 && alignof(label) == 4);
 
 struct e0 {
     label what;
+};
+struct e0_first {
+    label what;
+    std::uint32_t size; // of the message
 };
 struct e0_sync {
     label what;
@@ -116,9 +125,17 @@ struct throttle {
     std::uint32_t on;
 };
 
-static_assert(sizeof(e0) == 12 && sizeof(e0_sync) == 20 && sizeof(e1) == 32 && sizeof(rts) == 48 && sizeof(cts) == 24);
+static_assert(sizeof(e0) == 12 && sizeof(e0_first) == 16 && sizeof(e0_sync) == 20 && sizeof(e1) == 32 && sizeof(rts) == 48 &&
+              sizeof(cts) == 24);
 static_assert(sizeof(ask) == 32 && sizeof(chunk) == 16 && sizeof(chunk_loan) == 32 && sizeof(fin) == 8 &&
               sizeof(throttle) == 4);
+
+/// A label's two words, one by one: a whole one is put together on the stack first.
+[[gnu::always_inline]] inline void write_label(std::byte* at, context_id c, mpt::tag t) noexcept {
+    auto const context = static_cast<std::uint64_t>(c);
+    std::memcpy(at + offsetof(label, context_bits), &context, sizeof context);
+    std::memcpy(at + offsetof(label, tag), &t.value, sizeof t.value);
+}
 
 /// Reads a header from the front of a payload, if the payload is long enough for one.
 template <class T> std::optional<T> read(std::span<std::byte const> payload) noexcept {

@@ -139,12 +139,13 @@ public:
     // --- non-blocking -------------------------------------------------------------------------------------------------------
     /// The request is the caller's until finish() or test() gave its outcome. Throws mpt::error(no_memory).
     protocol::request* start_send(rank to, tag label, source data, send_mode mode = send_mode::standard) const {
+        return lane_->enter([&](engine_type& e) { return sent(e, to, label, data, mode); });
+    }
+    /// The same for a send of which nothing but errors is asked later. nullptr: it is over, and went well.
+    protocol::request* begin_send(rank to, tag label, source data, send_mode mode) const {
         return lane_->enter([&](engine_type& e) {
-            must_reach(e, to);
-            auto* r = fresh(e);
-            r->from = data, r->peer = to, r->mode = mode;
-            r->wanted = {context_, to, label};
-            e.send(*r);
+            auto* r = sent(e, to, label, data, mode);
+            if (r->complete && r->result.how == status::ok) e.drop(*std::exchange(r, nullptr));
             return r;
         });
     }
@@ -162,8 +163,19 @@ public:
     }
     /// Waits, gives the outcome, and drops the request.
     outcome finish(protocol::request& r, waiting const& about) const {
-        lane_->wait(r, about);
-        return collect(r);
+        return finish(r, [&about] { return about; });
+    }
+    /// about(): what it is about, asked for where there is something to wait for.
+    template <std::invocable About> outcome finish(protocol::request& r, About const& about) const {
+        outcome out;
+        auto const take = [&](engine_type& e) {
+            if (!r.complete) return false;
+            out = r.result;
+            e.drop(r);
+            return true;
+        };
+        if (!lane_->enter(take)) lane_->wait(about(), take);
+        return out;
     }
     template <class Stop> outcome finish(protocol::request& r, waiting const& about, Stop& stop) const {
         bool in_vain = false;
@@ -267,6 +279,14 @@ private:
         throw error{errc::unreachable, "mpt: rank " + std::to_string(lane_->me().value) + " cannot reach rank " +
                                            std::to_string(peer.value) + ": no transport of its stack does (" + e.why_not(peer) +
                                            "). All ranks count as in the whole job."};
+    }
+    protocol::request* sent(engine_type& e, rank to, tag label, source const& data, send_mode mode) const {
+        must_reach(e, to);
+        auto* r = fresh(e);
+        r->from = data, r->peer = to, r->mode = mode;
+        r->wanted = {context_, to, label};
+        e.send(*r);
+        return r;
     }
     protocol::request* fresh(engine_type& e) const {
         auto* r = e.make();

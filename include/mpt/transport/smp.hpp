@@ -133,6 +133,11 @@ public:
         return cell{s, c, n};
     }
 
+    bool has_room(rank p, std::uint32_t frames) noexcept {
+        auto& c = peers_.channel_of(p);
+        return (c.sends() || peers_.join(p)) && c.has_room(frames);
+    }
+
     [[gnu::always_inline]] void commit(cell&& c, std::uint16_t op) noexcept {
         auto const s = std::exchange(c.slot_, {});
         s.at->publish(c.size_, op, s.number);

@@ -32,6 +32,7 @@
 ///     readable    the peer's memory can be read without its help (R0)
 ///     joint       one large message copied from both ends at once (R0)
 ///     explaining  says why it does not reach a peer
+///     foreseeing  says how many frames it will take (a small message in several)
 ///     noticing    learns that a peer has gone (from its connection), so that nobody waits for it for ever
 #pragma once
 #include <concepts>
@@ -141,6 +142,14 @@ concept transport_explaining = requires(E& e, rank p) {
 ///
 ///   e.looks()                unsigned  how many calls of poll_from() make about 60 ns, one turn of a rank that waits; else 16 are
 ///                                      taken for that
+
+/// A transport that knows beforehand how many frames it will take: a message of a few goes at once or not at all.
+///
+///   e.has_room(p, n)         bool      the next n calls of reserve(p) give a cell, if nothing comes between
+template <class E>
+concept transport_foreseeing = requires(E& e, rank p, std::uint32_t n) {
+    { e.has_room(p, n) } noexcept -> std::same_as<bool>;
+};
 
 /// A transport that learns from its wire that a peer died or left.
 ///

@@ -54,15 +54,18 @@ template <class World, class Route, protocol_set Use> struct engine<World, Route
 
     [[gnu::always_inline]] void operator()(frame const& f) noexcept {
         wire::label what;
-        if (f.op != static_cast<std::uint16_t>(op::e0) || f.payload.size() < sizeof what) [[unlikely]]
-            return on.on_frame(frame{f}); // a copy, so that the wanted frame itself never lies in memory
-        std::memcpy(&what, f.payload.data(), sizeof what);
+        auto payload = f.payload;
+        if (f.op != static_cast<std::uint16_t>(op::e0) || payload.size() < sizeof what) [[unlikely]] {
+            payload = on.on_other(frame{f}); // a copy, so that the wanted frame itself never lies in memory
+            if (payload.empty()) return;
+        }
+        std::memcpy(&what, payload.data(), sizeof what);
         if (what.context() != context || (what.tag != label && label != any_tag)) [[unlikely]]
-            return on.on_frame(frame{f}); // a copy, so that the wanted frame itself never lies in memory
-        auto const n = f.payload.size() - sizeof what;
+            return on.on_frame(frame{f.from, static_cast<std::uint16_t>(op::e0), payload}); // a copy, as above
+        auto const n = payload.size() - sizeof what;
         if (n == capacity && capacity <= small_copy) [[likely]] // which the compiler knows where a value is received
-            copy_small(data, f.payload.data() + sizeof what, capacity);
-        else copy_bytes(data, f.payload.data() + sizeof what, std::min(n, capacity));
+            copy_small(data, payload.data() + sizeof what, capacity);
+        else copy_bytes(data, payload.data() + sizeof what, std::min(n, capacity));
         got = {static_cast<std::int32_t>(n), what.tag};
         on.counts_.taken_now.count(n);
     }
@@ -85,11 +88,18 @@ engine<World, Route, Use>::receive_now(rank from, context_id context, tag label,
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_frame(frame const& f) noexcept {
     switch (auto const what = static_cast<op>(f.op)) {
-    case op::e0:
+    [[likely]] case op::e0:
+        return on_e0(f);
     case op::e0_sync:
     case op::e1:
     case op::e1_sync:
-    case op::rts: return on_message(f, what);
+    case op::rts: return on_message(f, what, nullptr);
+    case op::e0_first:
+    case op::e0_more: {
+        auto const whole = gather(f);
+        if (!whole.empty()) on_e0({f.from, static_cast<std::uint16_t>(op::e0), whole});
+        return;
+    }
     case op::cts: return on_cts(f);
     case op::ask: return on_ask(f);
     case op::chunk: return on_chunk(f);
@@ -137,15 +147,42 @@ inline bool parse_message(frame const& f, op what, arrival& a, std::span<std::by
     return true;
 }
 
+/// What most frames are: a small message, and most often its receive is posted.
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_e0(frame const& f) noexcept {
+    auto const what = wire::read<wire::label>(f.payload);
+    if (!what || what->tag < 0) [[unlikely]]
+        return on_message(f, op::e0, nullptr);
+    auto* const hook = matching_.match({what->context(), f.from, tag{what->tag}});
+    if (!hook || !land(static_cast<request&>(*hook), f, *what)) [[unlikely]]
+        on_message(f, op::e0, hook);
+}
+
+/// A small message goes to where its receive wants it, if that is one piece that is known. False: nothing was done.
 template <class World, class Route, protocol_set Use>
-void engine<World, Route, Use>::on_message(frame const& f, op what) noexcept {
+bool engine<World, Route, Use>::land(request& r, frame const& f, wire::label const& what) noexcept {
+    if (r.provide || !r.into.is_contiguous()) [[unlikely]]
+        return false;
+    auto const data = f.payload.subspan(sizeof what);
+    auto const n = std::min(data.size(), r.into.size());
+    copy_bytes(r.into.data(), data.data(), n);
+    r.matched = true;
+    r.peer = f.from;
+    r.result = {f.from, tag{what.tag}, data.size(), n < data.size() ? status::truncated : status::ok};
+    counts_.received[static_cast<unsigned>(way::frame)].count(data.size());
+    complete(r);
+    return true;
+}
+
+/// matched: its receive, if that is known already.
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::on_message(frame const& f, op what, posted_hook* matched) noexcept {
     arrival a;
     std::span<std::byte const> data;
     if (!parse_message(f, what, a, data))
         return broken("a message that is shorter than its header, or has no valid tag", f.from);
     a.buffer = const_cast<std::byte*>(data.data()); // read only: the frame's own bytes, until keep() makes a copy
-    envelope const arrived{a.context, a.from, a.label};
-    if (auto* hook = matching_.match(arrived)) return deliver(static_cast<request&>(*hook), a);
+    if (!matched && what != op::e0) matched = matching_.match({a.context, a.from, a.label});
+    if (matched) return deliver(static_cast<request&>(*matched), a);
     keep(f, a);
 }
 

@@ -3,6 +3,7 @@
 ///        send(r) --- peer has sends waiting ------------------------------------------> queue behind them
 ///           |
 ///           +-- fits a frame, not throttled ----> e0 ----- wire full ------------------> queue
+///           +-- fits a few, not throttled ------> e0_first, e0_more ... -- too few free: as if it did not fit them
 ///           +-- fits a loan, not throttled -----> e1 ----- no loan: rts, wire full ----> queue
 ///           +-- else ---------------------------> rts --- ask, cts: push / joined: help / fin: done
 #pragma once
@@ -39,6 +40,11 @@ auto engine<World, Route, Use>::start_on(E& wire, request& r, peer_state& p) noe
     auto const head = r.mode == send_mode::synchronous ? sizeof(wire::e0_sync) : sizeof(wire::e0);
     if (!p.throttled) {
         if (n <= Use.e0_max && n + head <= max_frame<E>) return push_e0(wire, r);
+        if (n <= most_parts<E>() && r.mode == send_mode::standard &&
+            push_parts(wire, r.peer, wire::label::of(r.wanted.context, r.wanted.label), r.from)) {
+            counts_.sent[static_cast<unsigned>(way::frame)].count(n);
+            return complete(r), pushed::yes;
+        }
         if constexpr (Use.e1 && lends<E>) {
             if (n <= limits_.eager_max && n <= wire.max_loan()) {
                 bool no_loan = false;
@@ -131,14 +137,15 @@ bool engine<World, Route, Use>::send_now(rank to, context_id context, tag label,
     return with(
         p, [&]<class E>(E & wire) __attribute__((always_inline)) {
             constexpr auto room = std::min<std::size_t>(max_frame<E> - sizeof(wire::e0), Use.e0_max);
-            if (n > room) return ++counts_.declined, false;
+            if (n > room) [[unlikely]]
+                return send_parts_now(wire, to, wire::label::of(context, label), source{data, n});
             auto cell = wire.reserve(to, sizeof(wire::e0) + n);
             if (!cell) return ++counts_.declined, false;
             auto* const at = cell.payload().data();
-            auto const head = wire::label::of(context, label);
-            std::memcpy(at, &head, sizeof head);
-            if constexpr (room <= small_copy) copy_small(at + sizeof head, static_cast<std::byte const*>(data), n);
-            else copy_bytes(at + sizeof head, static_cast<std::byte const*>(data), n);
+            wire::write_label(at, context, label);
+            auto* const into = at + sizeof(wire::e0);
+            if constexpr (room <= small_copy) copy_small(into, static_cast<std::byte const*>(data), n);
+            else copy_bytes(into, static_cast<std::byte const*>(data), n);
             wire.commit(std::move(cell), static_cast<std::uint16_t>(op::e0));
             counts_.sent_now_bytes += n;
             if constexpr (to_ourselves<E>) wake_threads();

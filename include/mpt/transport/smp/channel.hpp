@@ -65,6 +65,9 @@ public:
         return s;
     }
 
+    /// Will the next n calls of reserve() give a slot?
+    bool has_room(std::uint32_t n) noexcept { return out_.has_room(n); }
+
     /// Hands the next frame to `use(line&)`, if it has come. While `use` runs, the line is still the frame's: the sender's
     /// credit, and our turn, come after. Calls room() when the sender, who may sleep over a full ring, was told of new room.
     template <class Use, class Room>

@@ -49,6 +49,9 @@ public:
         return cells_ + (head_++ & mask_);
     }
 
+    /// Will the next n calls of reserve() give a cell?
+    bool has_room(std::uint32_t n) noexcept { return room_ >= n || (refresh() && room_ >= n); }
+
 private:
     bool refresh() noexcept {
         if (!attached()) return false;

@@ -18,6 +18,7 @@ ref<comm> predefined(binding& b, communicator_state<stack> const& s, char const*
     c->name = name;
     c->handle = handle;
     c->rooted_calls = &s.rooted_calls;
+    c->shared = &s.shared;
     c->handler = ref<errhandler>{b.errhandlers.get(MPI_ERRORS_ARE_FATAL)};
     return c;
 }

@@ -6,7 +6,7 @@
 
 namespace {
 using namespace mpt::test;
-using rounds = mpt::coll::rounds<>;
+using rounds = mpt::coll::rounds<mpt::native_atomics, 8>;
 
 struct group_of {
     std::vector<std::unique_ptr<rounds::entry[]>> memory;

@@ -50,7 +50,8 @@ TEST(coll_together, gives_what_each_collective_must_give_whatever_comes_before_a
 TEST(coll_together, mixes_with_messages_where_a_size_goes_by_those) {
     random_programs(8, 25,
                     {from_the_first_call().set<"MPT_NODE_MAX">("8K"), from_the_first_call().set<"MPT_NODE_FLAT">("0"),
-                     from_the_first_call().set<"MPT_NODE_FLAT">("32K"), from_the_first_call().set<"MPT_NODE_CALLS">("9")});
+                     from_the_first_call().set<"MPT_NODE_FLAT">("32K"), from_the_first_call().set<"MPT_NODE_PIECE">("0"),
+                     from_the_first_call().set<"MPT_NODE_CALLS">("9")});
 }
 
 TEST(coll_together, a_rank_that_sleeps_is_woken) {

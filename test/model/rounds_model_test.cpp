@@ -9,7 +9,7 @@
 
 namespace {
 using namespace mpt::model;
-using rounds = mpt::coll::rounds<model_atomics>;
+using rounds = mpt::coll::rounds<model_atomics, 8>;
 
 /// `ranks` threads go through rounds; kind[k] of a round: -1, all wait for all; else the rank that the others wait for.
 /// A chunk beside the entries is used again after `kept` rounds.

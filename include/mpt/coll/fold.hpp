@@ -32,6 +32,7 @@ public:
     /// top: the rank that is the tree's first place.
     static constexpr fold_order of_reduce(std::int32_t n, std::int32_t top) noexcept { return {n, n, top}; }
 
+    constexpr std::int32_t ranks() const noexcept { return ranks_; }
     constexpr std::int32_t places() const noexcept { return places_; }
     constexpr bool is_pair(std::int32_t place) const noexcept { return place < ranks_ - places_; }
     /// The rank, or the first of two.
@@ -69,7 +70,8 @@ public:
     folding(operand const& op, fold_order const& order, At const& at) noexcept : op_{op}, order_{order}, at_{at} {}
 
     void run(std::size_t n, std::byte* result) {
-        auto const step = is_near() ? std::max<std::size_t>(1, block / std::max<std::size_t>(op_.packed, 1)) : n;
+        auto const step =
+            is_near() && order_.ranks() > 2 ? std::max<std::size_t>(1, block / std::max<std::size_t>(op_.packed, 1)) : n;
         for (first_ = 0; first_ < n; first_ += step) {
             n_ = std::min(step, n - first_);
             combine(0, order_.places(), 0, op_.at(result, first_));

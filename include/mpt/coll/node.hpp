@@ -4,7 +4,7 @@
 ///                              messages                      each takes a part of its slice,     rounds (coll/rounds.hpp)
 ///                                                            tells where, maps the others'
 ///
-///        a rank's part   | entries of 8 rounds |        and, when something larger than an entry comes up first:  | 4 chunks |
+///        a rank's part   | 64 entries | 16 pieces of 1 KiB |        and, when something larger comes up first:  | 4 chunks |
 ///
 ///   All ranks call the collectives of a communicator in the same order, so all of them count to the same call, and agree there by
 ///   messages: two times ceil(log2 n) of them. Where one has no memory left, or does not map another's slice, all go on with
@@ -17,7 +17,7 @@
 ///             something rings all others' bells: a load each.
 ///   End       is local. A rank that frees the communicator leaves every part; a part is used again when all have left it
 ///             (mem/parts.hpp).
-///   Memory    9 KiB a rank, and 4 chunks where data are larger than 1 KiB, both in the rank's slice.
+///   Memory    24 KiB a rank, and 4 chunks where data are larger than 1 KiB, both in the rank's slice.
 ///   Limit     ranks that all reach each other through mapped memory; up to MPT_NODE_RANKS of them, because each looks at all others.
 ///   Tests     test/coll_node_test.cpp
 #pragma once
@@ -114,6 +114,11 @@ public:
     }
 };
 
+/// Of the chunks of a team's room.
+template <class Stack> std::size_t chunk_bytes(team<Stack> const& t) noexcept {
+    return t.template limit<"MPT_NODE_CHUNK">() / line_pair * line_pair;
+}
+
 template <class World> class node_room {
     using atomics = typename World::atomics;
     using bell_type = wait::doorbell<World>;
@@ -121,9 +126,13 @@ template <class World> class node_room {
 public:
     using rounds_type = rounds<atomics>;
     using entry = typename rounds_type::entry;
-    static constexpr std::uint64_t chunks = 4;
+    /// Where data lie that a rank shows in a round: in its entry, or in memory that is used again sooner.
+    enum class shelf : std::uint8_t { entry, piece, chunk };
+    static constexpr std::size_t piece = 1024;
 
 private:
+    static constexpr std::uint64_t pieces = 16, chunks = 4;
+
     shared_block near_, far_;
     rounds_type rounds_;
     std::vector<bell_type*> bells_; // of the others
@@ -141,8 +150,7 @@ private:
 public:
     template <class Stack> node_room(team<Stack> const& t, shared_block near, std::vector<bell_type*> bells)
         : near_{std::move(near)}, rounds_{entries_of(near_, t.size()), t.me()}, bells_{std::move(bells)},
-          world_{t.wire().on().world()}, fences_{t.wire().on().fences()},
-          chunk_{t.template limit<"MPT_NODE_CHUNK">() / line_pair * line_pair} {}
+          world_{t.wire().on().world()}, fences_{t.wire().on().fences()}, chunk_{chunk_bytes(t)} {}
     node_room(node_room const&) = delete;
 
     /// The room of a team's communicator; nullptr: there is none, or not yet. Counts the call.
@@ -153,13 +161,19 @@ public:
             return static_cast<node_room*>(m->room.get());
         return begin(t, *m);
     }
-    std::size_t chunk() const noexcept { return chunk_; }
+    /// The least shelf that holds so many bytes, and how many it holds.
+    static shelf shelf_for(std::size_t n) noexcept {
+        return n <= rounds_type::room ? shelf::entry : n <= piece ? shelf::piece : shelf::chunk;
+    }
+    std::size_t room_on(shelf on) const noexcept {
+        return on == shelf::entry ? rounds_type::room : on == shelf::piece ? piece : chunk_;
+    }
     /// The chunks of all; false: there is no memory for them. Where they are not there yet, all ranks come to this in the same round.
     template <class Stack> bool has_chunks(team<Stack> const& t, speaker s, std::size_t size) {
         if (far_) [[likely]]
             return true;
         if (no_chunks_) return false;
-        begin(t, s, rounds_type::sets);
+        begin(t, s, shelf::entry);
         show(t, s, size);
         see_all(t, s, size, [](std::int32_t) {}); // before messages: all of them come
         far_ = shared_block::agree(t, chunks * chunk_, true);
@@ -168,16 +182,13 @@ public:
     }
 
     // --- a round: begin, write, show, see ------------------------------------------------------------------------------------------
-    /// Returns when memory may be written that was used `kept` rounds ago: `sets` for the entry, `chunks` for a chunk.
-    template <class Stack> void begin(team<Stack> const& t, speaker s, std::uint64_t kept) {
-        auto const least = rounds_.awaited(kept);
-        if (least == 0) [[likely]]
-            return;
-        each_other(t, [&](std::int32_t q) { t.await(q, s, 0, [&] { return rounds_.has_begun(q, least); }); });
-        rounds_.all_have_begun(least);
+    /// Where to write what the next round is to show: when all are through with what lay there.
+    template <class Stack> std::byte* begin(team<Stack> const& t, speaker s, shelf on) {
+        auto const least = rounds_.awaited(on == shelf::entry ? rounds_type::sets : on == shelf::piece ? pieces : chunks);
+        if (least != 0) [[unlikely]]
+            catch_up(t, s, least);
+        return place_of(t.me(), on, rounds_.next());
     }
-    std::byte* own_entry() const noexcept { return rounds_.own().data.data(); }
-    std::byte* own_chunk(rank me) const noexcept { return chunk_of(me, rounds_.next()); }
     template <class Stack> void show(team<Stack> const& t, speaker s, std::size_t size) noexcept {
         rounds_.show(word_of(t, s), size);
         for (auto* const bell : bells_) bell->ring(world_, fences_);
@@ -198,11 +209,21 @@ public:
         rounds_.all_have_begun(rounds_.last());
     }
     /// What a rank has shown in that round, once it was seen, or is our own.
-    std::byte const* entry_of(std::int32_t q) const noexcept { return rounds_.of(q).data.data(); }
-    std::byte const* chunk_of(std::int32_t q) const noexcept { return chunk_of(q, rounds_.last()); }
+    std::byte const* of(std::int32_t q, shelf on) const noexcept { return place_of(q, on, rounds_.last()); }
 
 private:
-    std::byte* chunk_of(std::int32_t q, std::uint64_t number) const noexcept { return far_.of(q) + number % chunks * chunk_; }
+    std::byte* place_of(std::int32_t q, shelf on, std::uint64_t number) const noexcept {
+        switch (on) {
+        case shelf::entry: return rounds_.at(q, number).data.data();
+        case shelf::piece: return near_.of(q) + rounds_type::bytes + number % pieces * piece;
+        case shelf::chunk: break;
+        }
+        return far_.of(q) + number % chunks * chunk_;
+    }
+    template <class Stack> [[gnu::noinline]] void catch_up(team<Stack> const& t, speaker s, std::uint64_t least) {
+        each_other(t, [&](std::int32_t q) { t.await(q, s, 0, [&] { return rounds_.has_begun(q, least); }); });
+        rounds_.all_have_begun(least);
+    }
     template <class Stack> static std::uint64_t word_of(team<Stack> const& t, speaker s) noexcept {
         return static_cast<std::uint64_t>(s) | std::uint64_t{static_cast<std::uint32_t>(t.call().root)} << 8;
     }
@@ -230,7 +251,7 @@ private:
             bells.push_back(lane.bell_of(t.who().world(q)));
             may = may && bells.back() != nullptr;
         });
-        auto near = shared_block::agree(t, rounds_type::bytes, may);
+        auto near = shared_block::agree(t, rounds_type::bytes + pieces * piece, may);
         m.refused = !near;
         if (m.refused) return nullptr;
         auto room = std::make_shared<node_room>(t, std::move(near), std::move(bells));

@@ -1,25 +1,26 @@
 /// coll/rounds - numbered rounds in which each rank of a group shows one entry to all others: what collectives in shared memory are made of.
 ///
-///        entries of rank r, one writer             what is shown in round k lies in set k mod 8
+///        entries of rank r, one writer             what is shown in round k lies in set k mod 64
 ///        +--------+--------+ ... +--------+
-///        | set 0  | set 1  |     | set 7  |        | number | call | size | up to 1024 bytes of data |
+///        | set 0  | set 1  |     | set 63 |        | number | call | size | next | 96 bytes of data |      two lines
 ///        +--------+--------+ ... +--------+              `--- stored last, with release
 ///
 ///   A rank that shows round k is through with all rounds before. So an entry may be written again when all have shown the round
 ///   after the one it was shown in. A rank knows that from what it waited for anyway (all_have_begun), and where it waited for
-///   nobody - the root of broadcasts - it looks every fourth round: it may run ahead of the others by seven. No second
+///   nobody - the root of broadcasts - it looks every 56th round: it may run ahead of the others by 63. No second
 ///   synchronisation, no counter that several write, nothing to reset.
 ///
-///        round    1   2   3   ...                 rank 0, a root, shows round 9 into set 1: all must have begun round 2,
-///        rank 0   #   #   # # # # #               and so that the next looks find it settled, it waits until all
-///        rank 1   #   #                           have begun round 5
+///        round    1   2   3   ...  64             rank 0, a root, shows round 65 into set 1: all must have begun round 2,
+///        rank 0   #   #   # # # # # #             and so that the next looks find it settled, it waits until all
+///        rank 1   #   #                           have begun round 57
 ///
-///   Other memory may go with the rounds: chunks of which one is used again after `kept` rounds.
+///   Other memory goes with the rounds: chunks of which one is used again after `kept` rounds.
 ///
 ///   Order     number: sync coll.round. What was written before a round is shown is seen by who finds it begun; what a rank read
 ///             before it shows a round, it has read before who finds it begun writes there again.
-///   Memory    9 KiB a rank; valid from zeroes: rounds count from 1.
-///   Cost      to show: one line, and what the data take. To see: a line of each other's.
+///   Memory    8 KiB a rank; valid from zeroes: rounds count from 1.
+///   Cost      to show: one line, and what the data take. To see: a line of each other's. Whoever shows a round then writes a word of
+///             the next one's line, which nobody reads: the line is its own again by the time it is needed.
 ///   Tests     test/coll_rounds_test.cpp, test/model/rounds_model_test.cpp
 #pragma once
 #include <algorithm>
@@ -34,18 +35,19 @@
 
 namespace mpt::inline v0::coll {
 
-template <class Atomics = native_atomics> class rounds {
+/// Sets: a power of two.
+template <class Atomics = native_atomics, std::uint64_t Sets = 64> class rounds {
 public:
-    static constexpr std::size_t room = 1024;
-    static constexpr std::uint64_t sets = 8, ahead = 4;
+    static constexpr std::size_t room = 96;
+    static constexpr std::uint64_t sets = Sets, ahead = std::min<std::uint64_t>(8, Sets / 2);
 
     struct alignas(line_pair) entry {
         typename Atomics::template atomic<std::uint64_t> number;
         std::uint64_t call, size; // what the rank has called: of two that differ, one finds it out
-        std::uint64_t unused;
+        std::uint64_t next;       // not read
         std::array<std::byte, room> data;
     };
-    static_assert(sizeof(entry) == 1152 && offsetof(entry, data) == 32);
+    static_assert(sizeof(entry) == line_pair && offsetof(entry, data) == 32);
     static constexpr std::size_t bytes = sets * sizeof(entry);
 
 private:
@@ -53,8 +55,6 @@ private:
     std::size_t me_;
     std::uint64_t next_ = 1;  // not shown yet
     std::uint64_t begun_ = 0; // by all, as far as we know
-
-    entry& at(std::int32_t q, std::uint64_t number) const noexcept { return of_[static_cast<std::size_t>(q)][number % sets]; }
 
 public:
     /// entries: where each rank's `sets` of them begin.
@@ -72,6 +72,7 @@ public:
             return 0;
         return next_ - std::min(ahead, kept - 1);
     }
+    entry& at(std::int32_t q, std::uint64_t number) const noexcept { return of_[static_cast<std::size_t>(q)][number % sets]; }
     bool has_begun(std::int32_t q, std::uint64_t number) const noexcept {
         return at(q, number).number.load(std::memory_order_acquire) >= number; // sync(coll.round): acquire
     }
@@ -82,6 +83,7 @@ public:
         auto& e = own();
         e.call = call, e.size = size;
         e.number.store(next_++, std::memory_order_release); // sync(coll.round): release
+        own().next = next_;
     }
     /// What a rank showed in our last round, which it has begun.
     entry const& of(std::int32_t q) const noexcept { return at(q, last()); }

@@ -1,15 +1,16 @@
 /// coll/together - collectives in memory that the ranks of a communicator share (coll/node.hpp), in rounds (coll/rounds.hpp).
 ///
-///        up to 1 KiB a rank    in an entry, beside the flag: one round
-///        above                 in chunks, one a round; four of a rank's are in use at once, so that copying in and out overlap
+///        up to 96 bytes a rank   in an entry, beside the flag: one round
+///        up to 1 KiB             in a piece: one round
+///        above                   in chunks, one a round; four of a rank's are in use at once, so that copying in and out overlap
 ///
 ///   barrier      every rank shows a round and sees all others'.
 ///   broadcast    the root shows piece after piece, and runs ahead by a few rounds; the others copy out.
 ///   allgather    each shows its piece, and copies out those of the others. gather: the root alone does. alltoall, scatter: a rank
 ///                shows a row of one piece for each, and each takes its own.
 ///   allreduce    flat   each shows its elements and combines all ranks' by itself: one round. Small data.
-///                cut    each combines the part of a chunk that bears its number, from all ranks' chunks, into its next one; a round
-///                       brings the parts of one chunk and the input of the next. Each byte is combined by one rank.
+///                cut    from four ranks on: each combines the part of a chunk that bears its number, from all ranks' chunks, into
+///                       its next one; a round brings the parts of one chunk and the input of the next. Each byte is combined once.
 ///        round 1   in 0 |                 round 2   in 1 | part of 0         round 3        | part of 1
 ///   reduce       the same; only the root copies out.
 ///
@@ -30,13 +31,14 @@ namespace mpt::inline v0::coll::detail {
 template <class Stack> class joint {
 public:
     using room_type = node_room<typename Stack::world_type>;
+    using shelf = typename room_type::shelf;
 
 private:
     team<Stack> const& t_;
     room_type* room_;
     speaker s_;
     std::size_t size_; // what all show
-    bool near_ = true;
+    shelf on_ = shelf::entry;
 
 public:
     /// size: what all ranks call it with.
@@ -44,28 +46,23 @@ public:
 
     std::int32_t me() const noexcept { return t_.me(); }
     std::int32_t ranks() const noexcept { return t_.size(); }
-    std::size_t chunk() const noexcept { return room_->chunk(); }
 
     /// Does it go through the room, where a rank shows so many bytes? If not, the others are told that messages are to come.
     bool takes(std::size_t bytes, bool fits = true) {
         if (!room_) return false;
-        near_ = bytes <= room_type::rounds_type::room;
-        if (near_) return true;
+        on_ = room_type::shelf_for(bytes);
+        if (on_ != shelf::chunk) return true;
         if (fits && bytes <= t_.template limit<"MPT_NODE_MAX">() && room_->has_chunks(t_, s_, size_)) return true;
-        near_ = true;
         show_nothing();
         return false;
     }
     /// How many bytes a round brings.
-    std::size_t most() const noexcept { return near_ ? room_type::rounds_type::room : chunk(); }
+    std::size_t most() const noexcept { return room_->room_on(on_); }
     /// Where to write what the next round is to bring, once nobody looks there any more.
-    std::byte* begin() {
-        room_->begin(t_, s_, near_ ? room_type::rounds_type::sets : room_type::chunks);
-        return near_ ? room_->own_entry() : room_->own_chunk(t_.me());
-    }
+    std::byte* begin() { return room_->begin(t_, s_, on_); }
     void show() noexcept { room_->show(t_, s_, size_); }
     void show_nothing() {
-        room_->begin(t_, s_, room_type::rounds_type::sets);
+        room_->begin(t_, s_, shelf::entry);
         show();
     }
     void see(std::int32_t q) const { room_->see(t_, q, s_, size_); }
@@ -75,7 +72,7 @@ public:
     /// use(q) what each other rank has shown.
     template <class Use> void see_all(Use const& use) { room_->see_all(t_, s_, size_, use); }
     /// What a rank has shown: seen, or our own.
-    std::byte const* of(std::int32_t q) const noexcept { return near_ ? room_->entry_of(q) : room_->chunk_of(q); }
+    std::byte const* of(std::int32_t q) const noexcept { return room_->of(q, on_); }
 };
 
 /// f(offset, bytes) for pieces of at most `most`; once where there is nothing.
@@ -140,7 +137,7 @@ void write_row(joint<Stack> const& j, std::byte* row, by_rank<source> pieces, st
 template <class Stack> bool scatter_together(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine,
                                              std::size_t size, std::int32_t root) {
     joint<Stack> j{t, speaker::scatter, size};
-    if (!j.takes(size * static_cast<std::size_t>(j.ranks()))) return false;
+    if (!j.takes(size * static_cast<std::size_t>(j.ranks()), size <= t.template limit<"MPT_NODE_PIECE">())) return false;
     in_pieces(size, most_of_row(j, size), [&](std::size_t at, std::size_t n) {
         if (j.me() == root) {
             write_row(j, j.begin(), all, at, n);
@@ -182,7 +179,7 @@ template <class Stack> bool allgather_together(team<Stack> const& t, by_rank<pla
 /// Pieces of one size; this rank's to itself is not moved.
 template <class Stack> bool alltoall_together(team<Stack> const& t, std::size_t size, by_rank<source> mine, by_rank<sink> all) {
     joint<Stack> j{t, speaker::alltoall, size};
-    if (!j.takes(size * static_cast<std::size_t>(j.ranks()))) return false;
+    if (!j.takes(size * static_cast<std::size_t>(j.ranks()), size <= t.template limit<"MPT_NODE_PIECE">())) return false;
     in_pieces(size, most_of_row(j, size), [&](std::size_t at, std::size_t n) {
         write_row(j, j.begin(), mine, at, n);
         j.show();
@@ -208,18 +205,29 @@ struct cutting {
     std::size_t count(std::size_t n, std::int32_t q) const noexcept { return first(n, q + 1) - first(n, q); }
 };
 
+/// Of n elements those that others combine: what this rank combines by itself it reads where it lies.
+inline void pack_for_others(operand const& op, cutting const& cut, std::int32_t me, std::byte const* mine, std::size_t n,
+                            std::byte* packed) noexcept {
+    if (!op.is_contiguous()) return pack(op, mine, n, packed);
+    auto const end = cut.first(n, me + 1), skip = end * op.packed;
+    pack(op, mine, cut.first(n, me), packed);
+    pack(op, mine + skip, n - end, packed + skip);
+}
+
 /// result: null where this rank does not want it.
 template <class Stack> void reduce_in_parts(joint<Stack>& j, operand const& op, fold_order const& order, std::byte const* mine,
                                             std::byte* result, std::size_t n) {
-    cutting const cut{op, j.ranks(), j.chunk()};
+    cutting const cut{op, j.ranks(), j.most()};
     std::size_t before = 0; // elements that the last round brought
     for (std::size_t at = 0;;) {
         auto const now = std::min(cut.each, n - at);
         auto* const chunk = j.begin();
-        auto const skip = cut.first(before, j.me()) * op.packed;
-        fold_packed(
-            op, order, cut.count(before, j.me()), [&](std::int32_t q) { return j.of(q) + skip; }, chunk + cut.part);
-        pack(op, op.at(mine, at), now, chunk);
+        auto const first = cut.first(before, j.me());
+        auto const part = [&](std::int32_t q) {
+            return q == j.me() && op.is_contiguous() ? op.at(mine, at - before + first) : j.of(q) + first * op.packed;
+        };
+        fold_packed(op, order, cut.count(before, j.me()), part, chunk + cut.part);
+        pack_for_others(op, cut, j.me(), op.at(mine, at), now, chunk);
         j.show();
         if (now != 0 || result) j.see_all();
         for (std::int32_t q = 0; result && q < j.ranks(); ++q)
@@ -240,15 +248,19 @@ template <class Stack> void reduce_flat(joint<Stack>& j, operand const& op, fold
         op, order, n, [&](std::int32_t q) { return j.of(q); }, result);
 }
 
+/// From so many ranks on each combines a part; fewer go by messages. origin: on two cores two ranks took 1.5 to 2 times as long by
+/// parts at 64 KiB and 1 MiB, four and eight 0.3 to 1.1 times.
+inline constexpr std::int32_t parts_ranks = 4;
+
 /// mine: may be the result's memory. result: null where this rank does not want it.
 template <class Stack> bool reduce_together(team<Stack> const& t, speaker s, operand const& op, fold_order const& order,
                                             std::byte const* mine, std::byte* result, std::size_t n) {
     auto const size = n * op.packed;
     joint<Stack> j{t, s, size};
-    bool const flat = size <= t.template limit<"MPT_NODE_FLAT">();
-    if (!j.takes(size, flat || cutting{op, t.size(), t.template limit<"MPT_NODE_CHUNK">() / line_pair * line_pair}.each != 0))
-        return false;
-    if (flat || size <= node_room<typename Stack::world_type>::rounds_type::room) reduce_flat(j, op, order, mine, result, n);
+    bool const flat = size <= std::max(node_room<typename Stack::world_type>::piece, t.template limit<"MPT_NODE_FLAT">());
+    bool const in_parts = t.size() >= parts_ranks && cutting{op, t.size(), chunk_bytes(t)}.each != 0;
+    if (!j.takes(size, flat || in_parts)) return false;
+    if (flat) reduce_flat(j, op, order, mine, result, n);
     else reduce_in_parts(j, op, order, mine, result, n);
     return true;
 }

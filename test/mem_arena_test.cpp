@@ -178,6 +178,15 @@ TEST_F(heap_of_one, says_why_an_extent_was_refused) {
     EXPECT_TRUE(later.starts_with("100.0 KB were asked for and were not there a moment ago, now ")) << later;
 }
 
+TEST_F(heap_of_one, what_can_be_done_without_is_given_only_while_eight_times_as_much_is_free) {
+    mem::slice_heap small{who.arena, 0, 1 << 20};
+    EXPECT_TRUE(small.spare((128 << 10) + 1).empty());
+    EXPECT_EQ(small.spare(128 << 10).size(), 128u << 10);
+    EXPECT_TRUE(small.spare(128 << 10).empty()); // 896 KB are free
+    EXPECT_EQ(small.spare(112 << 10).size(), 112u << 10);
+    EXPECT_FALSE(small.extent(512 << 10).empty()); // what is needed is given
+}
+
 TEST_F(heap_of_one, an_absurd_request_is_refused) {
     for (auto const n : {~std::size_t{0}, ~std::size_t{0} - 4096, heap.whole().size() + 1})
         EXPECT_THROW(static_cast<void>(heap.allocate(n)), error);

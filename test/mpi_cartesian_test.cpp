@@ -20,14 +20,14 @@ numbers created(std::int32_t nodes, numbers dims) {
     return dims;
 }
 
-/// How far apart: spread, sum, largest. The less the better.
+/// How far apart: spread, sum, how far the largest lies below. The less the better.
 struct apart {
-    std::int64_t spread, sum, largest;
+    std::int64_t spread, sum, below;
     auto operator<=>(apart const&) const = default;
 };
 apart apart_of(numbers const& dims) {
     auto const [least, most] = std::ranges::minmax(dims);
-    return {most - least, std::accumulate(dims.begin(), dims.end(), std::int64_t{0}), most};
+    return {most - least, std::accumulate(dims.begin(), dims.end(), std::int64_t{0}), -most};
 }
 
 /// Looks at every way to write n as a product of `places` factors, each at most `most`.

@@ -198,7 +198,7 @@ TEST_P(smp_ticket_book, numbers_are_never_zero_and_a_place_is_not_reused_while_i
         if (random() % 2) {
             auto const t = book.open(table.get(), 1, nullptr);
             if (t == 0) {
-                ASSERT_EQ(all.size(), 32u);
+                ASSERT_EQ(all.size(), 128u);
                 continue;
             }
             EXPECT_TRUE(book.holds(t));

@@ -351,6 +351,7 @@ class Entry:
             given.append(p.name)
             return
         before.append(f'on.not_null({p.name}, "{p.name}");')
+        if p.kind.name == 'COMM' and p.direction == 'out': before.append(f'*{p.name} = MPI_COMM_NULL;')  # what stays when it fails
         if not small:
             given.append('*' + p.name)
             return

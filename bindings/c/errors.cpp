@@ -95,12 +95,13 @@ void Errhandler_free(call& on, MPI_Errhandler& handle) {
 }
 
 void Error_class(call& on, int code, int& of_class) { of_class = on.of().errors.class_of(code); }
-/// Of the last error that was raised here, what was wrong too.
+/// Of the last error that was raised here, what was wrong too; what a program added keeps its own text.
 void Error_string(call& on, int code, char* text, int& length) {
     auto& b = on.of();
     auto whole = b.errors.text_of(code);
     std::lock_guard const g{b.changing};
-    if (code != MPI_SUCCESS && code == b.last_code) whole += (whole.empty() ? "" : "; ") + b.last_error;
+    if (code != MPI_SUCCESS && code == b.last_code && code <= MPI_ERR_LASTCODE)
+        whole += (whole.empty() ? "" : "; ") + b.last_error;
     put_text(whole, text, MPI_MAX_ERROR_STRING, length);
 }
 

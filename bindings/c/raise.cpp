@@ -60,6 +60,13 @@ void handle_error(binding& b, errhandler const& h, MPI_Comm comm, MPI_File file,
 }
 
 namespace {
+/// Whose handler hears of what concerns no object: MPI_COMM_SELF (MPI-4.1 section 9.3); MPI_COMM_WORLD where a program has set that alone,
+/// as it did up to MPI-3.1.
+comm* general(binding& b) {
+    auto const untouched = handler_of(b, *b.self)->what == errhandler::action::fatal;
+    return untouched ? b.world : b.self;
+}
+
 /// The handler of a call: that of the new object, of the communicator, of the session, of MPI_COMM_SELF, and where there is none
 /// of these, the one that every program starts with.
 ref<errhandler> handler_for(call const& c, comm const* on, session const* s) {
@@ -74,7 +81,7 @@ int raise(call const& c, int code, std::string const& sentence) {
     auto& b = c.of();
     auto* on = b.comms.find_handle(c.on());
     auto* const s = on ? nullptr : b.sessions.find_handle(c.session_on());
-    if (!on && !s && b.at == stage::running) on = b.self;
+    if (!on && !s && b.at == stage::running) on = general(b);
     auto const text =
         std::string{c.name()} + ": " + (sentence.starts_with("mpt: ") ? sentence.substr(5) : sentence) + where(b, on);
     remember(b, code, text);

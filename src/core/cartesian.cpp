@@ -56,7 +56,7 @@ class closest_factors {
     struct grade {
         std::int32_t spread;
         std::int64_t sum;
-        std::int32_t largest;
+        std::int32_t below; // the largest, negative: of equals the one without a small factor
         auto operator<=>(grade const&) const = default;
     };
     std::size_t places_;
@@ -68,7 +68,7 @@ class closest_factors {
         bool const full = factors.size() == places_;
         auto const largest = factors.empty() ? 1 : factors.front();
         return {largest - (full ? factors.back() : 1),
-                std::accumulate(factors.begin(), factors.end(), static_cast<std::int64_t>(places_ - factors.size())), largest};
+                std::accumulate(factors.begin(), factors.end(), static_cast<std::int64_t>(places_ - factors.size())), -largest};
     }
     /// Prime after prime goes to the smallest factor so far.
     static numbers guess(std::int32_t n, std::size_t places) {

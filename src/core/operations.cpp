@@ -160,7 +160,9 @@ kernel unsigned_integer(operation op, std::size_t size, bool of_c) noexcept {
     default: return nullptr;
     }
 }
-template <class T> kernel real(operation op) noexcept { return first_of(ordered<T>(op), summed<T>(op)); }
+template <class T> kernel real(operation op) noexcept {
+    return first_of(first_of(ordered<T>(op), summed<T>(op)), logical<T>(op));
+}
 kernel real(operation op, element_kind kind, std::size_t size) noexcept {
     if (kind == element_kind::c_long_double) return real<long double>(op);
     switch (size) {
@@ -239,7 +241,9 @@ kernel find_kernel(operation op, element_kind kind) noexcept {
     if (op == operation::replace && !of.is_pair()) return replaced(of.size);
     switch (of.values) {
     case element_class::raw: return kind == element_kind::byte ? bitwise<std::uint8_t>(op) : nullptr;
-    case element_class::text: return nullptr;
+    case element_class::text:
+        if (kind != element_kind::c_char) return nullptr;
+        return std::is_signed_v<char> ? signed_integer(op, 1, true) : unsigned_integer(op, 1, true);
     case element_class::signed_integer: return signed_integer(op, of.size, names_c_integer(kind));
     case element_class::unsigned_integer: return unsigned_integer(op, of.size, names_c_integer(kind));
     case element_class::real: return real(op, kind, of.size);

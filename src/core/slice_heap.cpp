@@ -223,6 +223,12 @@ std::span<std::byte> slice_heap::extent(std::size_t n, std::size_t align) noexce
     return s;
 } catch (std::bad_alloc const&) { return {}; }
 
+std::span<std::byte> slice_heap::spare(std::size_t n) noexcept try {
+    std::scoped_lock const hold{impl_->turn};
+    if (n > std::min(impl_->runs.largest(), impl_->where->room().free) / 8) return {};
+    return impl_->extent(n, line_pair);
+} catch (std::bad_alloc const&) { return {}; }
+
 void slice_heap::refuse(std::size_t bytes, std::string_view what) {
     throw error{errc::no_memory, fmt::format("mpt: no shared memory is left for {} ({} bytes were asked for)", what, bytes)};
 }

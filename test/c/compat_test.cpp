@@ -76,6 +76,10 @@ TEST(CCompat, OldConstructorsMakeWhatTheNewOnesMake) {
             MPI_Type_free(&t);
             return std::vector<int>(got, got + 3);
         };
+        MPI_Aint upper = 0;
+        EXPECT_EQ(MPI_Type_ub(vector, &upper), MPI_SUCCESS);
+        EXPECT_EQ(upper, 28);
+        expect_failure(MPI_Type_ub(vector, nullptr), MPI_ERR_ARG, {"null pointer"});
         EXPECT_EQ(packed(indexed), (std::vector{2, 3, 10}));
         EXPECT_EQ(packed(vector), (std::vector{0, 3, 6}));
         EXPECT_EQ(MPI_Address(&data[3], &here), MPI_SUCCESS);

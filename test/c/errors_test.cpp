@@ -150,6 +150,22 @@ TEST(CErrors, ErrorsWithoutAnObjectAreSelfs) {
     });
 }
 
+/// Programs of MPI-3.1 set the world's handler and mean all that goes wrong.
+TEST(CErrors, ErrorsWithoutAnObjectAreTheWorldsWhereSelfsHandlerIsTheFirstOne) {
+    ranks(1, [](int, int) {
+        calls.clear();
+        auto h = made_of(note);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
+        int n = 0;
+        EXPECT_EQ(MPI_Group_size(MPI_GROUP_NULL, &n), MPI_ERR_GROUP);
+        EXPECT_EQ(MPI_Type_size(MPI_DATATYPE_NULL, &n), MPI_ERR_TYPE);
+        EXPECT_EQ(calls, (std::vector<seen>{{MPI_COMM_WORLD, MPI_ERR_GROUP}, {MPI_COMM_WORLD, MPI_ERR_TYPE}}));
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Errhandler_free(&h);
+    });
+}
+
 int files; // calls of note_file
 void note_file(MPI_File* f, int* code, ...) {
     EXPECT_EQ(*f, MPI_FILE_NULL);
@@ -235,6 +251,7 @@ TEST(CErrors, UsersAddClassesCodesAndTexts) {
         EXPECT_EQ(calls, (std::vector<seen>{{MPI_COMM_WORLD, code}}));
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         MPI_Errhandler_free(&h);
+        EXPECT_EQ(text_of(code), "the coffee is cold"); // a program compares its texts
         EXPECT_EQ(MPI_Remove_error_string(code), MPI_SUCCESS);
         EXPECT_EQ(MPI_Remove_error_code(code), MPI_SUCCESS);
         EXPECT_EQ(MPI_Remove_error_class(cls), MPI_SUCCESS);

@@ -398,7 +398,7 @@ TEST(COperations, WhatIsNotDefinedIsRefused) {
         auto const world = MPI_COMM_WORLD;
         expect_failure(MPI_Allreduce(x, y, 1, MPI_DOUBLE, MPI_BAND, world), MPI_ERR_OP,
                        {"MPI_BAND is not defined on MPI_DOUBLE"});
-        expect_failure(MPI_Allreduce(x, y, 0, MPI_CHAR, MPI_SUM, world), MPI_ERR_OP, {"MPI_SUM is not defined on MPI_CHAR"});
+        expect_failure(MPI_Allreduce(x, y, 0, MPI_WCHAR, MPI_SUM, world), MPI_ERR_OP, {"MPI_SUM is not defined on MPI_WCHAR"});
         expect_failure(MPI_Reduce(x, y, 1, MPI_INT, MPI_MINLOC, 0, world), MPI_ERR_OP, {"MPI_MINLOC", "MPI_INT"});
         expect_failure(MPI_Scan(x, y, 1, MPI_2INT, MPI_SUM, world), MPI_ERR_OP, {"MPI_SUM", "MPI_2INT"});
         expect_failure(MPI_Exscan(x, y, 1, MPI_INT, MPI_REPLACE, world), MPI_ERR_OP, {"MPI_REPLACE", "one-sided"});

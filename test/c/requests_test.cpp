@@ -22,6 +22,7 @@ std::vector<int> numbers_from(int first, int n) {
     return v;
 }
 template <class T> T* at(std::vector<T>& v, int i) { return &v[static_cast<std::size_t>(i)]; }
+template <class T> T const* at(std::vector<T> const& v, int i) { return &v[static_cast<std::size_t>(i)]; }
 
 void expect_empty(MPI_Status const& s) {
     int count = -1, cancelled = -1;
@@ -406,6 +407,41 @@ TEST(CRequests, AFlushedBufferIsEmptyWhoseverItIs) {
         }
         MPI_Comm twice = twin;
         MPI_Comm_free(&twice);
+    });
+}
+
+/// Both sides swap windows of messages, in which sends and receives end in any order; more of them than were ever alive before.
+void swap_windows(MPI_Comm on, int me, int rounds) {
+    constexpr int window = 100;
+    for (int k = 0; k < rounds; ++k) {
+        std::vector<int> const out = numbers_from(1000 * me + k, window);
+        std::vector<int> in(window, -1);
+        std::vector<MPI_Request> all(2 * window);
+        for (int i = 0; i < window; ++i) MPI_Irecv(at(in, i), 1, MPI_INT, 1 - me, i, on, at(all, 2 * i));
+        for (int i = window; i-- > 0;) MPI_Isend(at(out, i), 1, MPI_INT, 1 - me, i, on, at(all, 2 * i + 1));
+        EXPECT_EQ(MPI_Waitall(2 * window, all.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(in, numbers_from(1000 * (1 - me) + k, window));
+        EXPECT_EQ(std::count(all.begin(), all.end(), MPI_REQUEST_NULL), 2 * window);
+    }
+}
+
+TEST(CRequests, WindowsOfMessagesByOneThread) {
+    mpt::c::test::processes(2, [](int me, int) {
+        MPI_Init(nullptr, nullptr);
+        swap_windows(MPI_COMM_WORLD, me, 20);
+        MPI_Finalize();
+    });
+}
+
+TEST(CRequests, WindowsOfMessagesByThreeThreadsAtOnce) {
+    ranks(2, [](int me, int) {
+        MPI_Comm own[3];
+        for (auto& c : own) c = dup_of(MPI_COMM_WORLD);
+        std::vector<std::thread> others;
+        for (int t = 1; t < 3; ++t) others.push_back(thread_of_rank([&, t] { swap_windows(own[t], me, 20); }));
+        swap_windows(own[0], me, 20);
+        for (auto& t : others) t.join();
+        for (auto& c : own) MPI_Comm_free(&c);
     });
 }
 

@@ -146,8 +146,9 @@ TEST(CTopologies, DimensionsAreBalanced) {
 TEST(CTopologies, PlacesThatAreNotThereAreRefused) {
     ranks(4, [](int, int) {
         int const wide[] = {2, 3}, none[] = {0, 2}, flat[] = {0, 0};
-        MPI_Comm made = MPI_COMM_NULL;
+        MPI_Comm made = MPI_COMM_SELF; // what cannot be made is null
         expect_failure(MPI_Cart_create(MPI_COMM_WORLD, 2, wide, flat, 0, &made), MPI_ERR_DIMS, {"2 x 3", "4 processes"});
+        EXPECT_EQ(made, MPI_COMM_NULL);
         expect_failure(MPI_Cart_create(MPI_COMM_WORLD, 2, none, flat, 0, &made), MPI_ERR_DIMS, {"0"});
         expect_failure(MPI_Cart_create(MPI_COMM_WORLD, -1, wide, flat, 0, &made), MPI_ERR_DIMS, {"ndims is -1"});
         expect_failure(MPI_Cart_create(MPI_COMM_WORLD, 2, nullptr, flat, 0, &made), MPI_ERR_ARG, {"dims is a null pointer"});

@@ -85,7 +85,7 @@ MPT_TWINS(int, MPI_Type_lb, (MPI_Datatype type, MPI_Aint* lower)) {
 }
 MPT_TWINS(int, MPI_Type_ub, (MPI_Datatype type, MPI_Aint* upper)) {
     MPI_Aint lower = 0, extent = 0;
-    auto const code = PMPI_Type_get_extent(type, &lower, &extent);
+    auto const code = PMPI_Type_get_extent(type, upper ? &lower : nullptr, &extent);
     if (code == MPI_SUCCESS) *upper = lower + extent;
     return code;
 }

@@ -110,6 +110,8 @@ public:
     /// Library memory: committed, zeroed, never given back before the end, aligned to `align` (a power of two, at most a
     /// page). Empty span: no memory.
     std::span<std::byte> extent(std::size_t n, std::size_t align = line_pair) noexcept;
+    /// An extent for what is only faster with it: empty unless at least eight times as much is free, in the slice and in all.
+    std::span<std::byte> spare(std::size_t n) noexcept;
 
     /// n objects of T, made in an extent; never destroyed. Throws mpt::error(no_memory), with what they are for.
     template <class T> std::span<T> make(std::size_t n, std::string_view what) {

@@ -10,7 +10,7 @@
 ///   (proc_null), and naming a place there is an error. A grid of no dimensions has one place, rank 0.
 ///
 ///   dims_create chooses the free dimensions "as close to each other as possible" in this sense: the difference of the
-///   largest and the smallest is least; among those their sum is; among those the largest.
+///   largest and the smallest is least; among those their sum is; among those no factor is smaller.
 ///
 ///   Cost    a rank, coordinates, a shift: a step for each dimension. dims_create: a search over divisors that lie closer
 ///           together than those of a first guess.

@@ -20,6 +20,7 @@
 ///   Tests    test/mpi_session_test.cpp, test/c/sessions_test.cpp, test/proc/c_processes_test.cpp
 ///   Source   MPI-4.1 sections 7.4.2 (from a group) and 11.3
 #pragma once
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -110,10 +111,16 @@ namespace process_sets {
 
 inline constexpr std::array<std::string_view, 2> names{"mpi://WORLD", "mpi://SELF"};
 
+/// Capitals do not count.
+constexpr bool same(std::string_view a, std::string_view b) noexcept {
+    constexpr auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+    return std::ranges::equal(a, b, {}, small, small);
+}
+
 /// Who is in a set. Throws mpi_error(arg) where there is none of that name.
 inline group members(std::string_view name, rank me, std::int32_t size) {
-    if (name == names[0]) return group::range(0, size);
-    if (name == names[1]) return group::range(me, 1);
+    if (same(name, names[0])) return group::range(0, size);
+    if (same(name, names[1])) return group::range(me, 1);
     throw mpi_error{error_class::arg, "there is no process set \"" + std::string{name} + "\"; there are " +
                                           std::string{names[0]} + " and " + std::string{names[1]}};
 }

@@ -7,8 +7,8 @@
 ///           `-- else ----------------------------------> pulling: one copy, by us or from both ends --- refused: cts
 ///
 ///   A push through lent buffers costs a copy more, but both processors copy, one the chunk that the other has just left in the cache
-///   they share: two to four times as fast as asking the system for a peer's pages (docs/design.md, section 4). It needs a sender
-///   that is in mpt. One that computes is not waited for: its memory is read.
+///   they share: up to three times as fast as asking the system for a peer's pages, and no slower without such a cache
+///   (docs/design.md, section 4). It needs a sender that is in mpt. One that computes is not waited for: its memory is read.
 #pragma once
 #include <mpt/protocol/engine.hpp>
 

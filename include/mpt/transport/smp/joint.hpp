@@ -224,7 +224,8 @@ joint_state step_receiver(ticket_place<Atomics>& t, std::uint32_t ticket, Copy&&
 /// The sender's private table: which places are in use.
 class ticket_book {
 public:
-    static constexpr std::uint32_t places = 32, place_bits = 5;
+    // A message without a ticket is read by its receiver alone: two windows of 64 should all have one.
+    static constexpr std::uint32_t places = 128, place_bits = 7;
 
     struct entry {
         std::uint32_t ticket = 0; // 0: free

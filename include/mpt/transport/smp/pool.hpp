@@ -20,7 +20,7 @@
 ///
 ///   Wire     ref = (offset of the buffer in the slice / 128) << 24 | generation. Checked against the slice on arrival.
 ///   Order    the data by the frame that carries the ref (sync smp.frame); the way back: sync smp.loan.
-///   Memory   none at first; grows by doubling, only when no buffer is free, to `most` buffers. Never gives back.
+///   Memory   none at first; grows by doubling, when no buffer is free and much memory is, to `most` buffers. Never gives back.
 ///   Cost     lend and give back are O(1): at most `glances` buffers are looked at in one call.
 ///   Tests    test/transport_smp_pool_test.cpp, test/model/loan_model_test.cpp
 #pragma once
@@ -79,11 +79,13 @@ private:
         std::uint32_t generation;
     };
     static constexpr std::uint32_t glances = 8;
+    static constexpr std::uint32_t patience = 256; // loans refused in vain before memory is asked for again: asking reads files
 
     std::vector<entry> entries_;
     std::uint32_t cursor_ = 0;
     std::uint32_t most_ = 0;
     std::uint32_t first_ = 0;
+    std::uint32_t pause_ = 0; // loans to refuse before the next question
     std::size_t size_ = 0;
 
 public:
@@ -128,9 +130,10 @@ private:
         auto const old = static_cast<std::uint32_t>(entries_.size());
         auto const more = std::min(std::clamp(old, 2u, 16u), most_ - old);
         if (more == 0) return none;
+        if (pause_ != 0) return --pause_, none;
         auto const stride = buffer::bytes_for(size_);
         std::span<std::byte> const memory = extend(stride * more);
-        if (memory.empty()) return none;
+        if (memory.empty()) return pause_ = patience, none;
         for (std::uint32_t k = 0; k < more; ++k) {
             auto& b = *reinterpret_cast<buffer*>(memory.data() + k * stride);
             b.returned.store(first_, std::memory_order_relaxed); // order: no reference to this buffer exists yet

@@ -1,11 +1,16 @@
+#include <algorithm>
 #include <numeric>
 
 #include <gtest/gtest.h>
 #include <mpt/coll/allgather.hpp>
 #include <mpt/coll/allreduce.hpp>
+#include <mpt/coll/alltoall.hpp>
 #include <mpt/coll/barrier.hpp>
 #include <mpt/coll/broadcast.hpp>
+#include <mpt/coll/gather.hpp>
 #include <mpt/coll/plan.hpp>
+#include <mpt/coll/reduce.hpp>
+#include <mpt/coll/scatter.hpp>
 
 namespace {
 namespace coll = mpt::coll;
@@ -26,8 +31,10 @@ std::string shape_of(coll::plan const& p) {
 struct planned {
     mpt::group who;
     coll::plan steps;
+    mpt::config::values variables;
     coll::recorder team;
-    planned(int n, int me, std::uint32_t number = 0) : who{mpt::group::range(10, n)}, team{steps, who, mpt::rank{me}, number} {}
+    planned(int n, int me, std::uint32_t number = 0, mpt::config::values const& v = {})
+        : who{mpt::group::range(10, n)}, variables{v}, team{steps, who, mpt::rank{me}, number, variables} {}
 };
 
 TEST(coll_plan, an_exchange_is_a_phase_and_so_are_messages_of_one_sort) {
@@ -108,4 +115,49 @@ TEST(coll_plan, of_one_rank_has_its_own_steps_only) {
     EXPECT_EQ(shape_of(p.steps), "m");
     EXPECT_THROW(p.team.keep(mpt::source{a.data(), 4}, mpt::sink{b.data(), 3}), mpt::error);
 }
+/// How many messages rank 0 of n has in an algorithm, as the table's variables are.
+template <class Algorithm> auto messages_of(int n, mpt::config::values const& v, Algorithm const& algorithm) {
+    planned p{n, 0, 0, v};
+    algorithm(p.team);
+    return std::count_if(p.steps.steps().begin(), p.steps.steps().end(),
+                         [](auto const& s) { return std::holds_alternative<coll::message_step>(s); });
+}
+template <mpt::text Name> mpt::config::values with(std::string_view value) { return mpt::config::values{}.set<Name>(value); }
+
+TEST(coll_plan, variables_say_which_algorithm_is_taken) {
+    std::vector<std::byte> mine(16 * 64), all(16 * 64);
+    coll::blocks const pieces{all, 64}, given{mine, 64};
+    mpt::source const one{mine.data(), 64};
+    auto const op = coll::operand::array(1, true, nullptr, [](void*, std::byte const*, std::byte*, std::size_t) {});
+    mpt::config::values const initial;
+
+    auto const allreduce = [&](auto const& t) { coll::allreduce(t, op, mine.data(), all.data(), 64); };
+    EXPECT_EQ(messages_of(4, initial, allreduce), 4);
+    EXPECT_EQ(messages_of(4, with<"MPT_ALLREDUCE_SHORT">("0"), allreduce), 8);
+
+    auto const allgather = [&](auto const& t) { coll::allgather(t, one, pieces); };
+    EXPECT_EQ(messages_of(8, initial, allgather), 6);
+    EXPECT_EQ(messages_of(8, with<"MPT_ALLGATHER_SHORT">("511"), allgather), 14);
+
+    auto const alltoall = [&](auto const& t) { coll::alltoall(t, given, pieces); };
+    EXPECT_EQ(messages_of(8, initial, alltoall), 6);
+    EXPECT_EQ(messages_of(8, with<"MPT_ALLTOALL_SHORT">("63"), alltoall), 14);
+
+    auto const gather = [&](auto const& t) { coll::gather(t, one, pieces, 0); };
+    EXPECT_EQ(messages_of(16, initial, gather), 4);
+    EXPECT_EQ(messages_of(16, with<"MPT_GATHER_SHORT">("63"), gather), 15);
+
+    auto const scatter = [&](auto const& t) { coll::scatter(t, given, mpt::sink{all.data(), 64}, 0); };
+    EXPECT_EQ(messages_of(16, initial, scatter), 4);
+    EXPECT_EQ(messages_of(16, with<"MPT_SCATTER_SHORT">("63"), scatter), 15);
+
+    auto const broadcast = [&](auto const& t) { coll::broadcast(t, std::span{all}.first(64), 0); };
+    EXPECT_EQ(messages_of(4, initial, broadcast), 2);
+    EXPECT_GT(messages_of(4, with<"MPT_BCAST_LONG">("64"), broadcast), 2);
+
+    auto const reduce = [&](auto const& t) { coll::reduce(t, op, mine.data(), all.data(), 64, 0); };
+    EXPECT_EQ(messages_of(4, initial, reduce), 2);
+    EXPECT_EQ(messages_of(4, with<"MPT_REDUCE_LONG">("64"), reduce), 9); // three exchanges, and three parts to gather
+}
+
 } // namespace

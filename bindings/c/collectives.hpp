@@ -7,7 +7,9 @@
 
 namespace mpt::c {
 
-inline coll::team<stack> team_of(comm const& c) noexcept { return {wire_of(c), c.members, c.me, *c.rooted_calls}; }
+inline coll::team<stack> team_of(comm const& c) noexcept {
+    return {wire_of(c), c.members, c.me, *c.rooted_calls, c.is_inter() ? nullptr : c.shared};
+}
 
 /// The other side; nothing where there is one group.
 inline group const* far_side(comm const& c) noexcept { return c.is_inter() ? &c.others : nullptr; }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include <mpt/coll/team.hpp>
 #include <mpt/core/types.hpp>
 #include <mpt/mpi/attributes.hpp>
 #include <mpt/mpi/graph.hpp>
@@ -35,6 +36,8 @@ struct comm : counted {
     topology shape;
     std::uint32_t* rooted_calls = &own_calls; // its collectives with a root so far; MPI_COMM_WORLD's are every facade's
     std::uint32_t own_calls = 0;
+    coll::meeting* shared = &own_shared; // memory for its collectives; MPI_COMM_WORLD's is every facade's
+    coll::meeting own_shared;
     mutable std::uint32_t joint_calls = 0;              // the same of both sides of an intercommunicator as one team
     pair_numbers pairs;                                 // of its partitioned operations; guarded by binding::changing
     native_atomics::atomic<std::uint32_t> schedules{0}; // collectives begun or prepared so far that do not block

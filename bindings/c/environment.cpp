@@ -21,6 +21,7 @@ ref<comm> predefined(binding& b, communicator_state<stack> const& s, char const*
     c->name = name;
     c->handle = handle;
     c->rooted_calls = &s.rooted_calls;
+    c->shared = &s.shared;
     c->handler = ref<errhandler>{initial_handler(b)};
     return c;
 }

@@ -9,7 +9,8 @@
 ///             every byte crosses each neighbour's wire once. For many bytes.
 ///
 ///   Every rank knows the size of every piece, so pieces of one size and of many are the same algorithm, and the choice follows
-///   from the sum of the sizes.
+///   from the sum of the sizes (MPT_ALLGATHER_SHORT): for few bytes copying them once more costs less than the n - 1 - log2 n
+///   messages that the ring sends more.
 ///   Memory    doubling: all pieces, packed. ring: none.    Source MPI-4.1 section 6.7.
 ///   Tests     test/coll_allgather_test.cpp
 #pragma once
@@ -17,13 +18,9 @@
 #include <vector>
 
 #include <mpt/coll/pieces.hpp>
-#include <mpt/coll/team.hpp>
+#include <mpt/coll/together.hpp>
 
 namespace mpt::inline v0::coll {
-
-/// Up to so many bytes of all pieces together by doubling: what copying them once more costs is then less than the n - 1 -
-/// log2 n messages that the ring sends more.
-inline constexpr std::size_t allgather_doubling_most = 32 * 1024;
 
 namespace detail {
 
@@ -65,8 +62,10 @@ template <team_type Team> void allgather(Team const& t, std::optional<source> co
     if (mine) t.keep(*mine, all(t.me()));
     auto const n = t.size();
     if (n == 1) return;
+    if constexpr (may_share<Team>)
+        if (detail::allgather_together(t, all)) return;
     auto const ends = detail::sizes_from(t.me(), n, all);
-    if (n > 2 && ends.back() <= allgather_doubling_most) detail::allgather_doubling(t, all, ends);
+    if (n > 2 && ends.back() <= t.template limit<"MPT_ALLGATHER_SHORT">()) detail::allgather_doubling(t, all, ends);
     else detail::allgather_ring(t, all);
 }
 

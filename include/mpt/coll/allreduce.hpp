@@ -1,6 +1,6 @@
 /// coll/allreduce - every rank gets the combination of all ranks' elements.
 ///
-///   Two algorithms, by size:
+///   Two algorithms, by size (MPT_ALLREDUCE_SHORT):
 ///
 ///   doubling     after folding the ranks beyond a power of two into their neighbours, partners 1, 2, 4 ... apart exchange
 ///                everything and combine, in rank order. ceil(log2 n) (+2) messages of the whole size: small data, and operations
@@ -24,12 +24,9 @@
 #include <array>
 #include <bit>
 
-#include <mpt/coll/operand.hpp>
+#include <mpt/coll/together.hpp>
 
 namespace mpt::inline v0::coll {
-
-/// Up to here doubling, above it halving. origin: latency of a message against copying it, bench/coll_bench.
-inline constexpr std::size_t doubling_most = 16 * 1024;
 
 namespace detail {
 
@@ -101,7 +98,8 @@ template <team_type Team> void allreduce(reduction<Team> const& r, std::byte*& h
         r.recv(r.me() + 1, other, n);
         r.join(have, other, n, false);
     }
-    if (r.op().commutes && n * r.op().packed > doubling_most && n >= static_cast<std::size_t>(at.count))
+    if (r.op().commutes && n * r.op().packed > r.template limit<"MPT_ALLREDUCE_SHORT">() &&
+        n >= static_cast<std::size_t>(at.count))
         halving(r, at, place, have, other, n);
     else doubling(r, at, place, have, other, n);
     if (paired) r.send(r.me() + 1, have, n);
@@ -113,6 +111,9 @@ template <team_type Team> void allreduce(reduction<Team> const& r, std::byte*& h
 /// Throws mpt::error(truncate) where a rank is seen to bring another size; see Misuse above.
 template <team_type Team>
 void allreduce(Team const& t, operand const& op, std::byte const* mine, std::byte* all, std::size_t n) try {
+    if constexpr (may_share<Team>)
+        if (detail::reduce_together(t, speaker::allreduce, op, fold_order::of_allreduce(t.size()), mine ? mine : all, all, n))
+            return;
     reduction const r{t, op, speaker::allreduce};
     if (mine) r.copy(mine, all, n);
     if (t.size() == 1 || n == 0) return;

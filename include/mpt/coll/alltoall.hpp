@@ -15,13 +15,12 @@
 #include <algorithm>
 
 #include <mpt/coll/pieces.hpp>
-#include <mpt/coll/team.hpp>
+#include <mpt/coll/together.hpp>
 
 namespace mpt::inline v0::coll {
 
-/// Pieces up to this size, on at least so many ranks, by doubling: fewer ranks have as few messages without. origin: 8 ranks on two
-/// cores, where doubling took half the time at 1 KiB and the same at 4 KiB.
-inline constexpr std::size_t alltoall_doubling_most = 1024;
+/// From so many ranks on, pieces up to MPT_ALLTOALL_SHORT go by doubling: fewer ranks have as few messages without. Its default: 8 ranks
+/// on two cores, where doubling took half the time at 1 KiB and the same at 4 KiB.
 inline constexpr std::int32_t alltoall_doubling_ranks = 4;
 
 namespace detail {
@@ -64,7 +63,9 @@ template <team_type Team> void alltoallv(Team const& t, by_rank<source> mine, by
 /// Pieces of one size, which all ranks know.
 template <team_type Team> void alltoall(Team const& t, by_rank<source> mine, by_rank<sink> all) {
     auto const size = all(t.me()).size();
-    if (size > alltoall_doubling_most || t.size() < alltoall_doubling_ranks) return alltoallv(t, mine, all);
+    if constexpr (may_share<Team>)
+        if (detail::alltoall_together(t, size, mine, all)) return t.keep(mine(t.me()), all(t.me()));
+    if (size > t.template limit<"MPT_ALLTOALL_SHORT">() || t.size() < alltoall_doubling_ranks) return alltoallv(t, mine, all);
     t.keep(mine(t.me()), all(t.me()));
     detail::alltoall_doubling(t, size, mine, all);
 }

@@ -7,11 +7,13 @@
 ///
 ///   Cost      ceil(log2 n) empty messages per rank.    Source MPI-4.1 section 6.3.
 #pragma once
-#include <mpt/coll/team.hpp>
+#include <mpt/coll/together.hpp>
 
 namespace mpt::inline v0::coll {
 
 template <team_type Team> void barrier(Team const& t) {
+    if constexpr (may_share<Team>)
+        if (detail::barrier_together(t)) return;
     auto const n = t.size();
     for (std::int32_t step = 1; step < n; step *= 2) t.nod((t.me() + step) % n, (t.me() - step + n) % n, speaker::barrier);
 }

@@ -1,6 +1,6 @@
 /// coll/broadcast - one rank's data to all.
 ///
-///   tree      a binomial tree hands the whole on, ceil(log2 n) steps: up to cut_least bytes, and among few ranks.
+///   tree      a binomial tree hands the whole on, ceil(log2 n) steps: below MPT_BCAST_LONG, and among fewer than four ranks.
 ///
 ///        n = 8, root 0     0 -> 4      0 -> 2, 4 -> 6      0 -> 1, 2 -> 3, 4 -> 5, 6 -> 7
 ///
@@ -14,13 +14,9 @@
 #include <algorithm>
 
 #include <mpt/coll/pieces.hpp>
-#include <mpt/coll/team.hpp>
+#include <mpt/coll/together.hpp>
 
 namespace mpt::inline v0::coll {
-
-/// From here on, and from four ranks on, the data are cut: three ranks have the same number of steps either way. origin: 4 and 8
-/// ranks on two cores, where the tree was twice as fast at 128 KiB and no faster at 1 MiB.
-inline constexpr std::size_t cut_least = 512 * 1024;
 
 namespace detail {
 
@@ -84,9 +80,10 @@ template <team_type Team> void broadcast_cut(Team const& t, place const& data, s
     }
 }
 
-/// Messages are those of the algorithm s.
+/// Messages are those of the algorithm s. Three ranks have the same number of steps either way. origin of MPT_BCAST_LONG: 4 and 8 ranks
+/// on two cores, where the tree was twice as fast at 128 KiB and no faster at 1 MiB.
 template <team_type Team> void broadcast_by_size(Team const& t, place const& data, std::int32_t root, speaker s) {
-    if (t.size() >= 4 && data.in.size() >= cut_least) broadcast_cut(t, data, root, s);
+    if (t.size() >= 4 && data.in.size() >= t.template limit<"MPT_BCAST_LONG">()) broadcast_cut(t, data, root, s);
     else broadcast_tree(t, data, root, s);
 }
 
@@ -94,7 +91,10 @@ template <team_type Team> void broadcast_by_size(Team const& t, place const& dat
 
 /// data: at the root what is sent, elsewhere room for it; of the same packed size on all ranks.
 template <team_type Team> void broadcast(Team const& t, place const& data, std::int32_t root) {
-    detail::broadcast_by_size(t.rooted(speaker::broadcast, root), data, root, speaker::broadcast);
+    auto const rooted = t.rooted(speaker::broadcast, root);
+    if constexpr (may_share<Team>)
+        if (detail::broadcast_together(rooted, data, root)) return;
+    detail::broadcast_by_size(rooted, data, root, speaker::broadcast);
 }
 
 } // namespace mpt::inline v0::coll

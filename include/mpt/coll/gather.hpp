@@ -15,13 +15,12 @@
 #include <algorithm>
 
 #include <mpt/coll/pieces.hpp>
-#include <mpt/coll/team.hpp>
+#include <mpt/coll/together.hpp>
 
 namespace mpt::inline v0::coll {
 
-/// Pieces up to this size go by the tree, from so many ranks on. origin: with 8 ranks on two cores the root took them one by one in
+/// Pieces up to MPT_GATHER_SHORT go by the tree, from so many ranks on. origin: with 8 ranks on two cores the root took them one by one in
 /// no more time at any size; what it saves there it loses in one long queue where ranks are many.
-inline constexpr std::size_t gather_tree_most = 1024;
 inline constexpr std::int32_t gather_tree_ranks = 16;
 
 namespace detail {
@@ -56,7 +55,10 @@ template <team_type Team> void gather(Team const& t, std::optional<source> const
     auto const size = t.me() == root ? all(root).size() : mine->size();
     auto const rooted = t.rooted(speaker::gather, root);
     if (t.me() == root && mine) t.keep(*mine, all(root));
-    if (t.size() >= gather_tree_ranks && size <= gather_tree_most) detail::gather_tree(rooted, mine, all, size, root);
+    if constexpr (may_share<Team>)
+        if (detail::gather_together(rooted, mine, all, size, root)) return;
+    if (t.size() >= gather_tree_ranks && size <= t.template limit<"MPT_GATHER_SHORT">())
+        detail::gather_tree(rooted, mine, all, size, root);
     else detail::gather_linear(rooted, mine, all, root);
 }
 

@@ -115,6 +115,7 @@ public:
     operand const& op() const noexcept { return op_; }
     speaker speaks() const noexcept { return speaker_; }
     template <class Byte> Byte* at(Byte* origin, std::size_t i) const noexcept { return op_.at(origin, i); }
+    template <text Name> std::size_t limit() const noexcept { return t_.template limit<Name>(); }
     work_buffer work(std::size_t n) const { return {op_, n, t_.memory(work_buffer::bytes_of(op_, n))}; }
 
     void send(std::int32_t to, std::byte const* data, std::size_t n) const {

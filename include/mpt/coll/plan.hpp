@@ -1,7 +1,7 @@
 /// coll/plan - a collective written down: what one rank does in it, step by step.
 ///
 ///        plan p;
-///        coll::allreduce(recorder{p, group, me, number}, operand, mine, all, n);       // nothing is sent
+///        coll::allreduce(recorder{p, group, me, number, variables}, operand, mine, all, n);       // nothing is sent
 ///
 ///        phase 1   message >2   message <1         a message starts with those of its phase, which ends when all of them have
 ///                  move                            this rank's own steps are done where they stand
@@ -98,17 +98,19 @@ class recorder {
     group const* who_;
     rank me_;
     std::uint32_t number_;
+    config::values const* variables_;
 
 public:
     static constexpr std::uint32_t numbers = 1u << 27;
 
     /// number: of this collective among those of its communicator that are not blocking.
-    recorder(plan& p, group const& who, rank me, std::uint32_t number) noexcept
-        : plan_{&p}, who_{&who}, me_{me}, number_{number % numbers} {}
+    recorder(plan& p, group const& who, rank me, std::uint32_t number, config::values const& variables) noexcept
+        : plan_{&p}, who_{&who}, me_{me}, number_{number % numbers}, variables_{&variables} {}
 
     rank me() const noexcept { return me_; }
     std::int32_t size() const noexcept { return who_->size(); }
     group const& who() const noexcept { return *who_; }
+    template <text Name> std::size_t limit() const noexcept { return variables_->get<Name>(); }
     recorder const& rooted(speaker, std::int32_t) const noexcept { return *this; }
     recorder among(group const& who, rank me) const noexcept {
         auto r = *this;

@@ -7,18 +7,17 @@
 ///        n = 6     1 -> 0, 3 -> 2, 5 -> 4      (2,3) -> 0      (4,5) -> 0
 ///
 ///   cut       each rank combines one part of everybody's (coll/reduce_scatter, pairwise), and the root gathers the parts: each
-///             byte is combined once on each rank instead of log2 n times at the root. For large data, in any order.
+///             byte is combined once on each rank instead of log2 n times at the root. For large data, in any order: from
+///             MPT_REDUCE_LONG on, and with at least four ranks, for on fewer the tree combines no oftener. Its default: 4 and 8 ranks on
+///             two cores, where the tree took two thirds of the time at 128 KiB and a quarter more at 1 MiB.
 ///
 ///   Memory    tree: none at a leaf, else one or two work buffers. cut: three times a part.    Source MPI-4.1 section 6.9.1.
 ///   Tests     test/coll_reduce_test.cpp
 #pragma once
 #include <mpt/coll/reduce_scatter.hpp>
+#include <mpt/coll/together.hpp>
 
 namespace mpt::inline v0::coll {
-
-/// From so many bytes on, and with at least four ranks, the data are cut: on fewer the tree combines no oftener. origin: 4 and 8
-/// ranks on two cores, where the tree took two thirds of the time at 128 KiB and a quarter more at 1 MiB.
-inline constexpr std::size_t reduce_cut_least = 512 * 1024;
 
 namespace detail {
 
@@ -79,7 +78,7 @@ void reduce_cut(reduction<Team> const& r, std::byte const* mine, std::byte* resu
 /// n > 0.
 template <team_type Team>
 void reduce_by_size(reduction<Team> const& r, std::byte const* mine, std::byte* result, std::size_t n, std::int32_t root) {
-    if (r.size() >= 4 && n * r.op().packed >= reduce_cut_least && n >= static_cast<std::size_t>(r.size()))
+    if (r.size() >= 4 && n * r.op().packed >= r.template limit<"MPT_REDUCE_LONG">() && n >= static_cast<std::size_t>(r.size()))
         reduce_cut(r, mine, result, n, root);
     else reduce_by_tree(r, mine, result, n, root);
 }
@@ -90,6 +89,11 @@ void reduce_by_size(reduction<Team> const& r, std::byte const* mine, std::byte* 
 template <team_type Team>
 void reduce(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n, std::int32_t root) {
     auto const rooted = t.rooted(speaker::reduce, root);
+    if constexpr (may_share<Team>) {
+        auto const order = fold_order::of_reduce(t.size(), op.commutes ? root : 0);
+        auto* const wanted = t.me() == root ? result : nullptr;
+        if (detail::reduce_together(rooted, speaker::reduce, op, order, mine ? mine : result, wanted, n)) return;
+    }
     reduction const r{rooted, op, speaker::reduce};
     if (n == 0) return;
     detail::reduce_by_size(r, mine ? mine : result, result, n, root);

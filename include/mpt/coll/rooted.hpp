@@ -66,6 +66,10 @@ struct rooted_call {
 
 constexpr std::string_view name_of(speaker s) noexcept {
     switch (s) {
+    case speaker::barrier: return "barrier";
+    case speaker::allreduce: return "allreduce";
+    case speaker::allgather: return "allgather";
+    case speaker::alltoall: return "alltoall";
     case speaker::broadcast: return "broadcast";
     case speaker::gather: return "gather";
     case speaker::scatter: return "scatter";

@@ -14,13 +14,12 @@
 #include <algorithm>
 
 #include <mpt/coll/pieces.hpp>
-#include <mpt/coll/team.hpp>
+#include <mpt/coll/together.hpp>
 
 namespace mpt::inline v0::coll {
 
-/// Pieces up to this size go by the tree, from so many ranks on. origin: with 8 ranks on two cores the root sent them one by one in
+/// Pieces up to MPT_SCATTER_SHORT go by the tree, from so many ranks on. origin: with 8 ranks on two cores the root sent them one by one in
 /// no more time at any size; what it saves there it loses in one long queue where ranks are many.
-inline constexpr std::size_t scatter_tree_most = 1024;
 inline constexpr std::int32_t scatter_tree_ranks = 16;
 
 namespace detail {
@@ -57,7 +56,10 @@ template <team_type Team> void scatter(Team const& t, by_rank<source> all, std::
     auto const size = t.me() == root ? all(root).size() : mine->size();
     auto const rooted = t.rooted(speaker::scatter, root);
     if (t.me() == root && mine) t.keep(all(root), *mine);
-    if (t.size() >= scatter_tree_ranks && size <= scatter_tree_most) detail::scatter_tree(rooted, all, mine, size, root);
+    if constexpr (may_share<Team>)
+        if (detail::scatter_together(rooted, all, mine, size, root)) return;
+    if (t.size() >= scatter_tree_ranks && size <= t.template limit<"MPT_SCATTER_SHORT">())
+        detail::scatter_tree(rooted, all, mine, size, root);
     else detail::scatter_linear(rooted, all, mine, root);
 }
 

@@ -48,7 +48,7 @@ public:
     /// Writes down what `algorithm` does with a team. number: see coll/plan.hpp. Throws mpt::error(unreachable) where a peer is.
     template <class Algorithm> schedule(team<Stack> const& t, std::uint32_t number, Algorithm&& algorithm)
         : wire_{t.wire().on(), apart(t.wire().context())} {
-        algorithm(recorder{plan_, t.who(), t.me(), number});
+        algorithm(recorder{plan_, t.who(), t.me(), number, home().variables()});
         std::size_t widest = 0, width = 0;
         std::uint32_t phase = 0;
         for (auto const& s : plan_.steps())

@@ -16,7 +16,9 @@
 ///            mpt::error(truncate) that names both sizes. Empty pieces are sent too, so that this is seen.
 ///   Tests    test/coll_team_test.cpp
 #pragma once
+#include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -143,19 +145,28 @@ private:
 
 } // namespace detail
 
+/// What a communicator keeps for the memory that its ranks share (coll/node.hpp).
+struct meeting {
+    std::uint32_t calls = 0;    // collectives while there is none
+    bool refused = false;       // they have agreed that there will be none
+    std::shared_ptr<void> room; // node_room of the stack's world
+};
+
 template <class Stack> class team {
     channel<Stack> wire_;
     group const* who_;
     rank me_;
     std::uint32_t* calls_;
+    meeting* meeting_;
     rooted_call call_{};
 
 public:
     using stack_type = Stack;
 
-    /// rooted_calls: the communicator's count of its collectives with a root.
-    team(channel<Stack> point_to_point, group const& who, rank me, std::uint32_t& rooted_calls) noexcept
-        : wire_{point_to_point.collective()}, who_{&who}, me_{me}, calls_{&rooted_calls} {}
+    /// rooted_calls: the communicator's count of its collectives with a root. where: nothing where all is to go by messages.
+    team(channel<Stack> point_to_point, group const& who, rank me, std::uint32_t& rooted_calls,
+         meeting* where = nullptr) noexcept
+        : wire_{point_to_point.collective()}, who_{&who}, me_{me}, calls_{&rooted_calls}, meeting_{where} {}
     /// This team in a collective in which all ranks name a root: the next one of the communicator.
     team rooted(speaker s, std::int32_t root) const noexcept {
         auto t = *this;
@@ -166,7 +177,7 @@ public:
     /// Ranks are those of `who`, which outlives the team.
     team among(group const& who, rank me) const noexcept {
         auto t = *this;
-        t.who_ = &who, t.me_ = me;
+        t.who_ = &who, t.me_ = me, t.meeting_ = nullptr;
         return t;
     }
 
@@ -174,6 +185,10 @@ public:
     std::int32_t size() const noexcept { return who_->size(); }
     group const& who() const noexcept { return *who_; }
     channel<Stack> const& wire() const noexcept { return wire_; }
+    meeting* where() const noexcept { return meeting_; }
+    /// What a variable of the table says.
+    template <text Name> std::size_t limit() const noexcept { return wire_.on().variables().template get<Name>(); }
+    rooted_call const& call() const noexcept { return call_; }
 
     template <class Out> void send(std::int32_t to, speaker s, Out const& data) const {
         auto doubt = suspect();
@@ -222,10 +237,25 @@ public:
     void combine(combiner f, void* what, std::byte const* left, std::byte* right, std::size_t n) const {
         f(what, left, right, n);
     }
+    /// Waits until come() says that a rank has shown what is no message, of so many bytes; others are served meanwhile.
+    template <class Come> void await(std::int32_t from, speaker s, std::size_t size, Come const& come) const {
+        auto& lane = wire_.on();
+        auto const looks = std::min(lane.looks(), most_looks);
+        for (std::uint32_t i = 1; i <= looks; ++i) {
+            if (come()) [[likely]]
+                return;
+            if (i % 256 == 0) lane.enter([&](auto&) { lane.step(); });
+        }
+        auto doubt = suspect();
+        lane.wait({wait_for::receive, wire_.context(), who_->world(from), call_.label(s), size},
+                  [&](auto&) { return come() || doubt(); });
+        doubt.tell(me_);
+    }
     scratch memory(std::size_t n) const { return scratch{n}; }
     template <class T> T const& lasting(T const& object) const noexcept { return object; }
 
 private:
+    static constexpr std::uint32_t most_looks = 4096; // without asking whether the job goes on
     suspicion<lane<Stack>> suspect() const noexcept { return {wire_.on(), *who_, wire_.context(), call_}; }
 };
 

@@ -114,12 +114,49 @@ consteval row text(std::string_view name, scope where, std::string_view help, st
     return checked({name, form::text, 0, 0, 0, {}, where, help, origin, also});
 }
 
+inline constexpr std::string_view guess = "estimate", measured = "measured, docs/design.md", cray = "Cray MPT's default",
+                                  quiet = "quiet unless asked";
+
+consteval auto rows_of_collectives() {
+    using enum scope;
+    // clang-format off
+    return std::array{
+        count ("MPT_NODE_CALLS", 4, 0, 1'000'000, job,
+            "a communicator's collectives, from this one on, go through memory that its ranks share; 0: none, all by messages", guess),
+        count ("MPT_NODE_RANKS", 64, 0, 4096, job,
+            "largest communicator that has such memory", guess),
+        size  ("MPT_NODE_FLAT", 8_KiB, 0_B, 32_KiB, job,
+            "largest reduction there that every rank makes by itself; above it, each makes a part", measured),
+        size  ("MPT_NODE_CHUNK", 32_KiB, 32_KiB, 4_MiB, job,
+            "piece of larger data that a rank puts there at once; it keeps four", measured),
+        size  ("MPT_NODE_PIECE", 64_KiB, 0_B, 1024_GiB, job,
+            "largest piece of an alltoall or a scatter that goes through it; above it, messages", measured),
+        size  ("MPT_NODE_MAX", 1024_GiB, 1_KiB, 1024_GiB, job,
+            "largest collective that goes through it, by the bytes of a rank; above it, messages", measured),
+
+        size  ("MPT_ALLREDUCE_SHORT", 16_KiB, 0_B, 1024_GiB, job,
+            "largest allreduce by messages in which partners exchange all they have; above it, halves", guess),
+        size  ("MPT_ALLGATHER_SHORT", 32_KiB, 0_B, 1024_GiB, job,
+            "most bytes of all pieces that an allgather by messages hands on together; above it, a ring", guess),
+        size  ("MPT_ALLTOALL_SHORT", 1_KiB, 0_B, 1024_GiB, job,
+            "largest piece of an alltoall by messages that travels with others; above it, each to its rank", measured,
+            {"MPICH_ALLTOALL_SHORT_MSG"}),
+        size  ("MPT_GATHER_SHORT", 1_KiB, 0_B, 1024_GiB, job,
+            "largest piece of a gather by messages that goes by a tree, from 16 ranks on", measured),
+        size  ("MPT_SCATTER_SHORT", 1_KiB, 0_B, 1024_GiB, job,
+            "largest piece of a scatter by messages that goes by a tree, from 16 ranks on", measured),
+        size  ("MPT_BCAST_LONG", 512_KiB, 1_B, 1024_GiB, job,
+            "smallest broadcast by messages that is cut into a piece for each rank, from four ranks on", measured),
+        size  ("MPT_REDUCE_LONG", 512_KiB, 1_B, 1024_GiB, job,
+            "smallest reduce by messages of which each rank makes a part, from four ranks on", measured),
+    };
+    // clang-format on
+}
+
 consteval auto rows() {
     using enum scope;
     using enum meaning;
     using enum state;
-    constexpr std::string_view guess = "estimate", measured = "measured, docs/design.md", cray = "Cray MPT's default",
-                               quiet = "quiet unless asked";
     // clang-format off
     return std::array{
         // name, default, least and most (or words), scope,
@@ -184,9 +221,16 @@ consteval auto rows() {
     // clang-format on
 }
 
+template <std::size_t A, std::size_t B> consteval auto joined(std::array<row, A> const& a, std::array<row, B> const& b) {
+    std::array<row, A + B> all{};
+    for (std::size_t i = 0; i < A; ++i) all[i] = a[i];
+    for (std::size_t i = 0; i < B; ++i) all[A + i] = b[i];
+    return all;
+}
+
 } // namespace detail
 
-inline constexpr auto table = detail::rows();
+inline constexpr auto table = detail::joined(detail::rows(), detail::rows_of_collectives());
 
 /// Room that a control record keeps for the job-wide values.
 inline constexpr std::size_t job_text_limit = 1023;

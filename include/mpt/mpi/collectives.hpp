@@ -250,7 +250,7 @@ public:
 protected:
     coll::team<Stack> team() const noexcept {
         auto const& s = self().native();
-        return {s.wire, s.who, s.me, s.rooted_calls};
+        return {s.wire, s.who, s.me, s.rooted_calls, &s.shared};
     }
     template <class T> std::vector<element_t<T>> allgathered(T const& mine) const {
         std::span<std::byte const> const data = detail::bytes_of(mine);

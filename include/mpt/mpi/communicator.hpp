@@ -36,6 +36,7 @@ template <class Stack> struct communicator_state {
     group who;
     rank me;
     mutable std::uint32_t rooted_calls = 0; // collectives with a root so far: one thread is in one at a time
+    mutable coll::meeting shared;           // memory for its collectives
     mutable std::uint32_t joint_calls = 0;  // the same of both sides of an intercommunicator as one team
     mutable native_atomics::atomic<std::uint32_t> schedules{0}; // collectives begun so far that do not block
 

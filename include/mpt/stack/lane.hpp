@@ -28,6 +28,7 @@
 
 #include <mpt/lock/lock.hpp>
 #include <mpt/lock/none.hpp>
+#include <mpt/mem/parts.hpp>
 #include <mpt/stack/figures.hpp>
 #include <mpt/stack/stack.hpp>
 #include <mpt/wait/record.hpp>
@@ -52,7 +53,8 @@ public:
     lane(lane_context<world_type> const& context, protocol::engine_limits const& limits, wait_facts const& facts,
          memory_source memory)
         : world_{context.world}, job_{context.job}, heap_{context.heap}, facts_{&first_facts_}, looks_{looks_of(facts)},
-          first_facts_{facts}, lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {}
+          first_facts_{facts}, variables_{context.config}, parts_{std::make_shared<mem::parts>(context.heap)},
+          lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {}
 
     /// Runs f(engine) under the lane's lock.
     template <class F> [[gnu::always_inline]] decltype(auto) enter(F&& f) {
@@ -162,7 +164,31 @@ public:
         throw error{errc::no_memory, "mpt: no memory for another request: " + heap_.why_refused()};
     }
 
+    // --- memory that ranks of this node share; for who holds no lock -----------------------------------------------------------
+    /// Parts of this rank's slice that others look at. They are no more when the rank has left its job.
+    std::shared_ptr<mem::parts> const& parts() const noexcept { return parts_; }
+    /// n bytes of a rank's slice; nullptr: they are not mapped here.
+    std::byte* look_into(rank owner, std::uint64_t offset, std::size_t n) noexcept {
+        auto const slice = job_.arena().slice(owner, job_.record(owner).slice_bytes);
+        return offset <= slice.size() && n <= slice.size() - offset ? slice.data() + offset : nullptr;
+    }
+    /// The bell of a peer's lane; nullptr: the peer is not reached through memory.
+    static constexpr bool neighbourly = Stack::route_type::template wires<world_type>::neighbourly;
+    wait::doorbell<world_type>* bell_of(rank peer) noexcept {
+        return enter([peer](engine_type& e) -> wait::doorbell<world_type>* {
+            auto const at = e.wires().pick(peer);
+            if (at == e.wires().none) return nullptr;
+            return e.wires().with(at, [peer]<class E>(E& wire) -> wait::doorbell<world_type>* {
+                if constexpr (transport_neighbourly<E>) return wire.bell_of(peer);
+                else return nullptr;
+            });
+        });
+    }
+    fence_mode fences() const noexcept { return job_.fences(); }
+
     world_type const& world() const noexcept { return world_; }
+    /// As they were when the lane was made.
+    config::values const& variables() const noexcept { return variables_; }
     /// As they are now: what was got stays as it was.
     wait_facts const& facts() const noexcept { return *facts_.load(std::memory_order_acquire); } // sync(lane.facts): acquire
     /// How often a receive looks at its peer's wire before it takes a request.
@@ -286,6 +312,8 @@ private:
     native_atomics::atomic<std::uint32_t> looks_; // what follows from them
     wait_facts const first_facts_;
     std::vector<std::unique_ptr<wait_facts const>> tunings_; // all later ones: a wait may read any of them
+    config::values const variables_;
+    std::shared_ptr<mem::parts> const parts_;
     std::uint64_t sleeps_ = 0;
     nanoseconds slept_{};
     [[no_unique_address]] lock_type lock_;

@@ -42,6 +42,9 @@ template <transport_policy... Ts> struct route {
         /// A thread that sleeps can be woken by ringing the bell of one of them.
         static constexpr bool belled = (transport_belled<typename Ts::template endpoint<World>> || ...);
 
+        /// Ranks that one of them reaches may map each other's slices.
+        static constexpr bool neighbourly = (transport_neighbourly<typename Ts::template endpoint<World>> || ...);
+
         /// Makes every endpoint and publishes its address.
         explicit wires(lane_context<World> const& c) : wires{c, std::index_sequence_for<Ts...>{}} {
             unsigned slot = 0;

@@ -185,6 +185,9 @@ public:
         return peers_.block().bell;
     }
 
+    /// The bell of a peer's lane, for who shows it what is no frame; nullptr: its memory is not known here.
+    wait::doorbell<World>* bell_of(rank p) noexcept { return peers_.find(p) ? &peers_.channel_of(p).far()->bell : nullptr; }
+
     // --- loans ------------------------------------------------------------------------------------------------------------
 
     std::size_t max_loan() noexcept { return pool_.size(); }

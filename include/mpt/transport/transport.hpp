@@ -130,6 +130,12 @@ concept transport_policy = policy<T> && std::same_as<typename T::kind, kind::tra
 template <class E>
 concept transport_belled = requires(E& e) { e.bell(); };
 
+/// A transport whose ranks map each other's slices, so that they may show each other what is no frame.
+///
+///   e.bell_of(p)             wait::doorbell<World>*   to be rung after that; nullptr: p's memory is not known here
+template <class E>
+concept transport_neighbourly = transport_belled<E> && requires(E& e, rank p) { *e.bell_of(p); };
+
 /// A transport that can say why it does not reach a rank of the job. Asked after reaches(p) said no; for the sentence of an error.
 ///
 ///   e.why_not(p)             string_view   "carries only a rank's messages to itself"

@@ -1,0 +1,267 @@
+/// coll/node - memory that the ranks of a communicator share for their collectives: agreed on, found again, given back.
+///
+///        collective number     1 ... MPT_NODE_CALLS - 1      MPT_NODE_CALLS                      from then on
+///                              messages                      each takes a part of its slice,     rounds (coll/rounds.hpp)
+///                                                            tells where, maps the others'
+///
+///        a rank's part   | 64 entries | 16 pieces of 1 KiB |        and, when something larger comes up first:  | 4 chunks |
+///
+///   All ranks call the collectives of a communicator in the same order, so all of them count to the same call, and agree there by
+///   messages: two times ceil(log2 n) of them. Where one has no memory left, or does not map another's slice, all go on with
+///   messages, and do not ask again. A communicator with few collectives costs nothing but its count.
+///
+///   Every collective that may come through here shows what it is - which one, root, size - also when it then takes messages. Who
+///   waits for a rank that called another one, with another root or size, finds it there, and throws.
+///
+///   Waiting   is the lane's: spinning, yielding, sleeping on its bell, while other requests go on (stack/lane.hpp). Who shows
+///             something rings all others' bells: a load each.
+///   End       is local. A rank that frees the communicator leaves every part; a part is used again when all have left it
+///             (mem/parts.hpp).
+///   Memory    24 KiB a rank, and 4 chunks where data are larger than 1 KiB, both in the rank's slice.
+///   Limit     ranks that all reach each other through mapped memory; up to MPT_NODE_RANKS of them, because each looks at all others.
+///   Tests     test/coll_node_test.cpp
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <mpt/coll/rounds.hpp>
+#include <mpt/coll/team.hpp>
+
+namespace mpt::inline v0::coll {
+
+namespace detail {
+
+/// Everybody's word, in rank order from this one on: ceil(log2 n) messages.
+template <class Stack> void tell_all(team<Stack> const& t, std::span<std::uint64_t> words) {
+    auto const n = t.size(), me = t.me().value;
+    auto const bytes = [&](std::int32_t first, std::int32_t count) {
+        return std::as_writable_bytes(words.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
+    };
+    for (std::int32_t have = 1; have < n; have *= 2) {
+        auto const more = std::min(have, n - have);
+        t.exchange((me - have + n) % n, source{bytes(0, more)}, (me + have) % n, sink{bytes(have, more)}, speaker::barrier);
+    }
+}
+/// Do all say yes? Each hears from all, some more than once.
+template <class Stack> bool all_say(team<Stack> const& t, bool yes) {
+    auto const n = t.size(), me = t.me().value;
+    for (std::int32_t step = 1; step < n; step *= 2) {
+        bool theirs = false;
+        t.exchange((me + step) % n, source{&yes, 1}, (me - step + n) % n, sink{&theirs, 1}, speaker::barrier);
+        yes = yes && theirs;
+    }
+    return yes;
+}
+
+[[noreturn, gnu::noinline]] inline void calls_differ(std::int32_t me, rooted_call const& mine, std::int32_t other,
+                                                     rooted_call const& theirs) {
+    if (mine.what == theirs.what) differ(me, mine, other, theirs);
+    throw error{errc::usage, "mpt: rank " + std::to_string(me) + " called " + std::string{name_of(mine.what)} + ", and rank " +
+                                 std::to_string(other) + " called " + std::string{name_of(theirs.what)} +
+                                 " on the same communicator; all ranks call the same"};
+}
+
+} // namespace detail
+
+/// A part of each rank's slice, which all of a team map.
+class shared_block {
+    std::weak_ptr<mem::parts> home_; // gone: the rank has left its job
+    std::vector<mem::part*> parts_;  // by rank
+    std::size_t me_ = 0;
+
+    shared_block(std::shared_ptr<mem::parts> const& home, std::vector<mem::part*> parts, std::size_t me)
+        : home_{home}, parts_{std::move(parts)}, me_{me} {}
+
+public:
+    shared_block() = default;
+    shared_block(shared_block&&) = default;
+    shared_block& operator=(shared_block&& o) noexcept {
+        std::swap(home_, o.home_), std::swap(parts_, o.parts_), std::swap(me_, o.me_);
+        return *this;
+    }
+    ~shared_block() {
+        auto const home = home_.lock();
+        if (!home || parts_.empty()) return;
+        for (auto* const p : parts_) p->leave();
+        home->retire(*parts_[me_], static_cast<std::uint32_t>(parts_.size()));
+    }
+    explicit operator bool() const noexcept { return !parts_.empty(); }
+    std::byte* of(std::int32_t q) const noexcept { return parts_[static_cast<std::size_t>(q)]->data(); }
+
+    /// Called by all ranks of the team; the same answer on all. may: does this rank want it?
+    template <class Stack> static shared_block agree(team<Stack> const& t, std::size_t bytes, bool may) {
+        auto& lane = t.wire().on();
+        auto const& home = lane.parts();
+        auto* const own = may ? home->take(bytes) : nullptr;
+        auto const n = static_cast<std::size_t>(t.size()), me = static_cast<std::size_t>(t.me());
+        std::vector<std::uint64_t> where(n);
+        where[0] = own ? home->heap().refer(own).offset : 0; // no part begins a slice: the transport's does
+        detail::tell_all(t, std::span{where});
+        std::vector<mem::part*> all(n, own);
+        bool good = own != nullptr;
+        for (std::size_t i = 1; good && i < n; ++i) {
+            auto const q = (me + i) % n;
+            auto const world = t.who().world(static_cast<std::int32_t>(q));
+            auto* const there = where[i] != 0 ? lane.look_into(world, where[i], sizeof(mem::part) + bytes) : nullptr;
+            all[q] = reinterpret_cast<mem::part*>(there);
+            good = there != nullptr;
+        }
+        if (detail::all_say(t, good)) return {home, std::move(all), me};
+        if (own) home->retire(*own, 0);
+        return {};
+    }
+};
+
+/// Of the chunks of a team's room.
+template <class Stack> std::size_t chunk_bytes(team<Stack> const& t) noexcept {
+    return t.template limit<"MPT_NODE_CHUNK">() / line_pair * line_pair;
+}
+
+template <class World> class node_room {
+    using atomics = typename World::atomics;
+    using bell_type = wait::doorbell<World>;
+
+public:
+    using rounds_type = rounds<atomics>;
+    using entry = typename rounds_type::entry;
+    /// Where data lie that a rank shows in a round: in its entry, or in memory that is used again sooner.
+    enum class shelf : std::uint8_t { entry, piece, chunk };
+    static constexpr std::size_t piece = 1024;
+
+private:
+    static constexpr std::uint64_t pieces = 16, chunks = 4;
+
+    shared_block near_, far_;
+    rounds_type rounds_;
+    std::vector<bell_type*> bells_; // of the others
+    [[no_unique_address]] World world_;
+    fence_mode fences_;
+    std::size_t chunk_;
+    bool no_chunks_ = false;
+
+    static std::vector<entry*> entries_of(shared_block const& b, std::int32_t n) {
+        std::vector<entry*> all;
+        for (std::int32_t q = 0; q < n; ++q) all.push_back(reinterpret_cast<entry*>(b.of(q)));
+        return all;
+    }
+
+public:
+    template <class Stack> node_room(team<Stack> const& t, shared_block near, std::vector<bell_type*> bells)
+        : near_{std::move(near)}, rounds_{entries_of(near_, t.size()), t.me()}, bells_{std::move(bells)},
+          world_{t.wire().on().world()}, fences_{t.wire().on().fences()}, chunk_{chunk_bytes(t)} {}
+    node_room(node_room const&) = delete;
+
+    /// The room of a team's communicator; nullptr: there is none, or not yet. Counts the call.
+    template <class Stack> static node_room* of(team<Stack> const& t) {
+        auto* const m = t.where();
+        if (m == nullptr || t.size() == 1) return nullptr;
+        if (m->room) [[likely]]
+            return static_cast<node_room*>(m->room.get());
+        return begin(t, *m);
+    }
+    /// The least shelf that holds so many bytes, and how many it holds.
+    static shelf shelf_for(std::size_t n) noexcept {
+        return n <= rounds_type::room ? shelf::entry : n <= piece ? shelf::piece : shelf::chunk;
+    }
+    std::size_t room_on(shelf on) const noexcept {
+        return on == shelf::entry ? rounds_type::room : on == shelf::piece ? piece : chunk_;
+    }
+    /// The chunks of all; false: there is no memory for them. Where they are not there yet, all ranks come to this in the same round.
+    template <class Stack> bool has_chunks(team<Stack> const& t, speaker s, std::size_t size) {
+        if (far_) [[likely]]
+            return true;
+        if (no_chunks_) return false;
+        begin(t, s, shelf::entry);
+        show(t, s, size);
+        see_all(t, s, size, [](std::int32_t) {}); // before messages: all of them come
+        far_ = shared_block::agree(t, chunks * chunk_, true);
+        no_chunks_ = !far_;
+        return !no_chunks_;
+    }
+
+    // --- a round: begin, write, show, see ------------------------------------------------------------------------------------------
+    /// Where to write what the next round is to show: when all are through with what lay there.
+    template <class Stack> std::byte* begin(team<Stack> const& t, speaker s, shelf on) {
+        auto const least = rounds_.awaited(on == shelf::entry ? rounds_type::sets : on == shelf::piece ? pieces : chunks);
+        if (least != 0) [[unlikely]]
+            catch_up(t, s, least);
+        return place_of(t.me(), on, rounds_.next());
+    }
+    template <class Stack> void show(team<Stack> const& t, speaker s, std::size_t size) noexcept {
+        rounds_.show(word_of(t, s), size);
+        for (auto* const bell : bells_) bell->ring(world_, fences_);
+    }
+    /// Waits until a rank has shown the round that we showed last. Throws mpt::error where it has called something else.
+    template <class Stack> void see(team<Stack> const& t, std::int32_t q, speaker s, std::size_t size) const {
+        t.await(q, s, size, [&] { return rounds_.has_begun(q, rounds_.last()); });
+        auto const& e = rounds_.of(q);
+        if (e.call != word_of(t, s) || e.size != size) [[unlikely]]
+            refuse(t, q, s, size);
+    }
+    /// All others, one after the other: use(q) what each has shown.
+    template <class Stack, class Use> void see_all(team<Stack> const& t, speaker s, std::size_t size, Use const& use) {
+        each_other(t, [&](std::int32_t q) {
+            see(t, q, s, size);
+            use(q);
+        });
+        rounds_.all_have_begun(rounds_.last());
+    }
+    /// What a rank has shown in that round, once it was seen, or is our own.
+    std::byte const* of(std::int32_t q, shelf on) const noexcept { return place_of(q, on, rounds_.last()); }
+
+private:
+    std::byte* place_of(std::int32_t q, shelf on, std::uint64_t number) const noexcept {
+        switch (on) {
+        case shelf::entry: return rounds_.at(q, number).data.data();
+        case shelf::piece: return near_.of(q) + rounds_type::bytes + number % pieces * piece;
+        case shelf::chunk: break;
+        }
+        return far_.of(q) + number % chunks * chunk_;
+    }
+    template <class Stack> [[gnu::noinline]] void catch_up(team<Stack> const& t, speaker s, std::uint64_t least) {
+        each_other(t, [&](std::int32_t q) { t.await(q, s, 0, [&] { return rounds_.has_begun(q, least); }); });
+        rounds_.all_have_begun(least);
+    }
+    template <class Stack> static std::uint64_t word_of(team<Stack> const& t, speaker s) noexcept {
+        return static_cast<std::uint64_t>(s) | std::uint64_t{static_cast<std::uint32_t>(t.call().root)} << 8;
+    }
+    /// f(q) of all other ranks, from the next one on: not all look at the same at once.
+    template <class Stack, class F> static void each_other(team<Stack> const& t, F const& f) {
+        for (std::int32_t q = t.me() + 1; q < t.size(); ++q) f(q);
+        for (std::int32_t q = 0; q < t.me(); ++q) f(q);
+    }
+    template <class Stack>
+    [[noreturn, gnu::noinline]] void refuse(team<Stack> const& t, std::int32_t q, speaker s, std::size_t size) const {
+        auto const& e = rounds_.of(q);
+        rooted_call const mine{s, t.call().root, t.call().number};
+        rooted_call const theirs{static_cast<speaker>(e.call & 0xff), static_cast<std::int32_t>(e.call >> 8), mine.number};
+        if (e.call != word_of(t, s)) detail::calls_differ(t.me(), mine, q, theirs);
+        detail::sizes_differ(e.size, size, q);
+    }
+    template <class Stack> [[gnu::noinline]] static node_room* begin(team<Stack> const& t, meeting& m) {
+        auto& lane = t.wire().on();
+        auto const calls = t.template limit<"MPT_NODE_CALLS">();
+        m.refused = m.refused || calls == 0 || static_cast<std::size_t>(t.size()) > t.template limit<"MPT_NODE_RANKS">();
+        if (m.refused || ++m.calls < calls) return nullptr;
+        std::vector<bell_type*> bells;
+        bool may = true;
+        each_other(t, [&](std::int32_t q) {
+            bells.push_back(lane.bell_of(t.who().world(q)));
+            may = may && bells.back() != nullptr;
+        });
+        auto near = shared_block::agree(t, rounds_type::bytes + pieces * piece, may);
+        m.refused = !near;
+        if (m.refused) return nullptr;
+        auto room = std::make_shared<node_room>(t, std::move(near), std::move(bells));
+        m.room = room;
+        return room.get();
+    }
+};
+
+/// Is it a team whose ranks may share memory? Not a recorder; and not over streams alone.
+template <class Team> inline constexpr bool may_share = false;
+template <class Stack> inline constexpr bool may_share<team<Stack>> = lane<Stack>::neighbourly;
+
+} // namespace mpt::inline v0::coll

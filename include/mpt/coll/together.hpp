@@ -1,0 +1,268 @@
+/// coll/together - collectives in memory that the ranks of a communicator share (coll/node.hpp), in rounds (coll/rounds.hpp).
+///
+///        up to 96 bytes a rank   in an entry, beside the flag: one round
+///        up to 1 KiB             in a piece: one round
+///        above                   in chunks, one a round; four of a rank's are in use at once, so that copying in and out overlap
+///
+///   barrier      every rank shows a round and sees all others'.
+///   broadcast    the root shows piece after piece, and runs ahead by a few rounds; the others copy out.
+///   allgather    each shows its piece, and copies out those of the others. gather: the root alone does. alltoall, scatter: a rank
+///                shows a row of one piece for each, and each takes its own.
+///   allreduce    flat   each shows its elements and combines all ranks' by itself: one round. Small data.
+///                cut    from four ranks on: each combines the part of a chunk that bears its number, from all ranks' chunks, into
+///                       its next one; a round brings the parts of one chunk and the input of the next. Each byte is combined once.
+///        round 1   in 0 |                 round 2   in 1 | part of 0         round 3        | part of 1
+///   reduce       the same; only the root copies out.
+///
+///   Order     of combination: that of the messages (coll/fold.hpp), element by element, whatever the size and the algorithm. Sums of
+///             floating-point numbers have the same bits each time, and on all ranks, also while a communicator's first collectives
+///             go by messages; but for a reduce of more than 512 KiB, which by messages takes another order. Needs no commuting operation.
+///   Cost      a byte is copied in once and out once by each who wants it; nobody's memory but a chunk is between.
+///   Source    MPI-4.1 chapter 6.    Tests  test/coll_together_test.cpp
+#pragma once
+#include <algorithm>
+
+#include <mpt/coll/fold.hpp>
+#include <mpt/coll/node.hpp>
+
+namespace mpt::inline v0::coll::detail {
+
+/// One collective of a team in its room.
+template <class Stack> class joint {
+public:
+    using room_type = node_room<typename Stack::world_type>;
+    using shelf = typename room_type::shelf;
+
+private:
+    team<Stack> const& t_;
+    room_type* room_;
+    speaker s_;
+    std::size_t size_; // what all show
+    shelf on_ = shelf::entry;
+
+public:
+    /// size: what all ranks call it with.
+    joint(team<Stack> const& t, speaker s, std::size_t size) : t_{t}, room_{room_type::of(t)}, s_{s}, size_{size} {}
+
+    std::int32_t me() const noexcept { return t_.me(); }
+    std::int32_t ranks() const noexcept { return t_.size(); }
+
+    /// Does it go through the room, where a rank shows so many bytes? If not, the others are told that messages are to come.
+    bool takes(std::size_t bytes, bool fits = true) {
+        if (!room_) return false;
+        on_ = room_type::shelf_for(bytes);
+        if (on_ != shelf::chunk) return true;
+        if (fits && bytes <= t_.template limit<"MPT_NODE_MAX">() && room_->has_chunks(t_, s_, size_)) return true;
+        show_nothing();
+        return false;
+    }
+    /// How many bytes a round brings.
+    std::size_t most() const noexcept { return room_->room_on(on_); }
+    /// Where to write what the next round is to bring, once nobody looks there any more.
+    std::byte* begin() { return room_->begin(t_, s_, on_); }
+    void show() noexcept { room_->show(t_, s_, size_); }
+    void show_nothing() {
+        room_->begin(t_, s_, shelf::entry);
+        show();
+    }
+    void see(std::int32_t q) const { room_->see(t_, q, s_, size_); }
+    void see_all() {
+        see_all([](std::int32_t) {});
+    }
+    /// use(q) what each other rank has shown.
+    template <class Use> void see_all(Use const& use) { room_->see_all(t_, s_, size_, use); }
+    /// What a rank has shown: seen, or our own.
+    std::byte const* of(std::int32_t q) const noexcept { return room_->of(q, on_); }
+};
+
+/// f(offset, bytes) for pieces of at most `most`; once where there is nothing.
+template <class F> void in_pieces(std::size_t size, std::size_t most, F const& f) {
+    for (std::size_t at = 0; at == 0 || at < size; at += most) f(at, std::min(most, size - at));
+}
+
+// --- data that move ---------------------------------------------------------------------------------------------------------------
+
+template <class Stack> bool barrier_together(team<Stack> const& t) {
+    joint<Stack> j{t, speaker::barrier, 0};
+    if (!j.takes(0)) return false;
+    j.show_nothing();
+    j.see_all();
+    return true;
+}
+
+template <class Stack> bool broadcast_together(team<Stack> const& t, place const& data, std::int32_t root) {
+    auto const size = data.in.size();
+    joint<Stack> j{t, speaker::broadcast, size};
+    if (!j.takes(size)) return false;
+    in_pieces(size, j.most(), [&](std::size_t at, std::size_t n) {
+        if (j.me() == root) {
+            data.out.read(at, {j.begin(), n});
+            return j.show();
+        }
+        j.show_nothing();
+        j.see(root);
+        data.in.write(at, {j.of(root), n});
+    });
+    return true;
+}
+
+/// mine: what another rank than the root brings. all: asked for at the root.
+template <class Stack> bool gather_together(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all,
+                                            std::size_t size, std::int32_t root) {
+    joint<Stack> j{t, speaker::gather, size};
+    if (!j.takes(size)) return false;
+    in_pieces(size, j.most(), [&](std::size_t at, std::size_t n) {
+        if (j.me() != root) {
+            mine->read(at, {j.begin(), n});
+            return j.show();
+        }
+        j.show_nothing();
+        j.see_all([&](std::int32_t q) { all(q).write(at, {j.of(q), n}); });
+    });
+    return true;
+}
+
+/// Bytes of a piece that a round brings where a rank shows one for each.
+template <class Stack> std::size_t most_of_row(joint<Stack> const& j, std::size_t size) noexcept {
+    return std::max<std::size_t>(1, std::min(size, j.most() / static_cast<std::size_t>(j.ranks())));
+}
+/// One piece for each, side by side; not our own.
+template <class Stack>
+void write_row(joint<Stack> const& j, std::byte* row, by_rank<source> pieces, std::size_t at, std::size_t n) {
+    for (std::int32_t q = 0; q < j.ranks(); ++q)
+        if (q != j.me()) pieces(q).read(at, {row + static_cast<std::size_t>(q) * n, n});
+}
+
+/// mine: what another rank than the root gets. all: asked for at the root.
+template <class Stack> bool scatter_together(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine,
+                                             std::size_t size, std::int32_t root) {
+    joint<Stack> j{t, speaker::scatter, size};
+    if (!j.takes(size * static_cast<std::size_t>(j.ranks()), size <= t.template limit<"MPT_NODE_PIECE">())) return false;
+    in_pieces(size, most_of_row(j, size), [&](std::size_t at, std::size_t n) {
+        if (j.me() == root) {
+            write_row(j, j.begin(), all, at, n);
+            return j.show();
+        }
+        j.show_nothing();
+        j.see(root);
+        mine->write(at, {j.of(root) + static_cast<std::size_t>(j.me()) * n, n});
+    });
+    return true;
+}
+
+/// This rank's piece is in its place.
+template <class Stack> bool allgather_together(team<Stack> const& t, by_rank<place> all) {
+    if (!t.where()) return false;
+    std::size_t total = 0, largest = 0;
+    for (std::int32_t q = 0; q < t.size(); ++q) {
+        auto const size = all(q).in.size();
+        total += size, largest = std::max(largest, size);
+    }
+    joint<Stack> j{t, speaker::allgather, total};
+    if (!j.takes(largest)) return false;
+    auto const part = [](std::size_t size, std::size_t at, std::size_t n) { return at < size ? std::min(n, size - at) : 0; };
+    in_pieces(largest, j.most(), [&](std::size_t at, std::size_t n) {
+        auto const own = all(j.me()).out;
+        auto const given = part(own.size(), at, n);
+        auto* const into = j.begin();
+        if (given != 0) own.read(at, {into, given});
+        j.show();
+        j.see_all([&](std::int32_t q) {
+            auto const room = all(q).in;
+            auto const taken = part(room.size(), at, n);
+            if (taken != 0) room.write(at, {j.of(q), taken});
+        });
+    });
+    return true;
+}
+
+/// Pieces of one size; this rank's to itself is not moved.
+template <class Stack> bool alltoall_together(team<Stack> const& t, std::size_t size, by_rank<source> mine, by_rank<sink> all) {
+    joint<Stack> j{t, speaker::alltoall, size};
+    if (!j.takes(size * static_cast<std::size_t>(j.ranks()), size <= t.template limit<"MPT_NODE_PIECE">())) return false;
+    in_pieces(size, most_of_row(j, size), [&](std::size_t at, std::size_t n) {
+        write_row(j, j.begin(), mine, at, n);
+        j.show();
+        j.see_all([&](std::int32_t q) { all(q).write(at, {j.of(q) + static_cast<std::size_t>(j.me()) * n, n}); });
+    });
+    return true;
+}
+
+// --- data that are combined -------------------------------------------------------------------------------------------------------
+
+/// How many elements a round brings, and where behind them the part lies that this rank has combined.
+struct cutting {
+    std::size_t ranks, each, part;
+
+    cutting(operand const& op, std::int32_t n, std::size_t chunk) noexcept : ranks{static_cast<std::size_t>(n)} {
+        auto const room =
+            (chunk - cache_line) / std::max<std::size_t>(op.packed, 1); // elements and a part, which is rounded up
+        each = room < 2 ? 0 : (room - 1) * ranks / (ranks + 1);
+        part = (each * op.packed + cache_line - 1) / cache_line * cache_line;
+    }
+    /// The part of n elements that rank q combines.
+    std::size_t first(std::size_t n, std::int32_t q) const noexcept { return n * static_cast<std::size_t>(q) / ranks; }
+    std::size_t count(std::size_t n, std::int32_t q) const noexcept { return first(n, q + 1) - first(n, q); }
+};
+
+/// Of n elements those that others combine: what this rank combines by itself it reads where it lies.
+inline void pack_for_others(operand const& op, cutting const& cut, std::int32_t me, std::byte const* mine, std::size_t n,
+                            std::byte* packed) noexcept {
+    if (!op.is_contiguous()) return pack(op, mine, n, packed);
+    auto const end = cut.first(n, me + 1), skip = end * op.packed;
+    pack(op, mine, cut.first(n, me), packed);
+    pack(op, mine + skip, n - end, packed + skip);
+}
+
+/// result: null where this rank does not want it.
+template <class Stack> void reduce_in_parts(joint<Stack>& j, operand const& op, fold_order const& order, std::byte const* mine,
+                                            std::byte* result, std::size_t n) {
+    cutting const cut{op, j.ranks(), j.most()};
+    std::size_t before = 0; // elements that the last round brought
+    for (std::size_t at = 0;;) {
+        auto const now = std::min(cut.each, n - at);
+        auto* const chunk = j.begin();
+        auto const first = cut.first(before, j.me());
+        auto const part = [&](std::int32_t q) {
+            return q == j.me() && op.is_contiguous() ? op.at(mine, at - before + first) : j.of(q) + first * op.packed;
+        };
+        fold_packed(op, order, cut.count(before, j.me()), part, chunk + cut.part);
+        pack_for_others(op, cut, j.me(), op.at(mine, at), now, chunk);
+        j.show();
+        if (now != 0 || result) j.see_all();
+        for (std::int32_t q = 0; result && q < j.ranks(); ++q)
+            unpack(op, j.of(q) + cut.part, cut.count(before, q), op.at(result, at - before + cut.first(before, q)));
+        if (now == 0) return;
+        before = now, at += now;
+    }
+}
+
+/// One round: who wants the result combines all.
+template <class Stack> void reduce_flat(joint<Stack>& j, operand const& op, fold_order const& order, std::byte const* mine,
+                                        std::byte* result, std::size_t n) {
+    pack(op, mine, n, j.begin());
+    j.show();
+    if (!result) return;
+    j.see_all();
+    fold(
+        op, order, n, [&](std::int32_t q) { return j.of(q); }, result);
+}
+
+/// From so many ranks on each combines a part; fewer go by messages. origin: on two cores two ranks took 1.5 to 2 times as long by
+/// parts at 64 KiB and 1 MiB, four and eight 0.3 to 1.1 times.
+inline constexpr std::int32_t parts_ranks = 4;
+
+/// mine: may be the result's memory. result: null where this rank does not want it.
+template <class Stack> bool reduce_together(team<Stack> const& t, speaker s, operand const& op, fold_order const& order,
+                                            std::byte const* mine, std::byte* result, std::size_t n) {
+    auto const size = n * op.packed;
+    joint<Stack> j{t, s, size};
+    bool const flat = size <= std::max(node_room<typename Stack::world_type>::piece, t.template limit<"MPT_NODE_FLAT">());
+    bool const in_parts = t.size() >= parts_ranks && cutting{op, t.size(), chunk_bytes(t)}.each != 0;
+    if (!j.takes(size, flat || in_parts)) return false;
+    if (flat) reduce_flat(j, op, order, mine, result, n);
+    else reduce_in_parts(j, op, order, mine, result, n);
+    return true;
+}
+
+} // namespace mpt::inline v0::coll::detail

@@ -12,19 +12,15 @@ using namespace mpt::test;
 using mpt::element_kind;
 using mpt::operation;
 
-/// The groups of MPI-4.1 section 6.9.2; MPI_CHAR is a C integer to us, and a real has a truth value.
-enum class kin { c_integer, other_integer, real, complex, logical, byte, pair, none };
+/// The groups of MPI-4.1 section 6.9.2; MPI_CHAR is an integer to us, and all numbers but complex ones have a truth value.
+enum class kin { integer, real, complex, logical, byte, pair, none };
 kin kin_of(element_kind k) {
     auto const& f = mpt::facts(k);
     switch (f.values) {
     case mpt::element_class::raw: return k == element_kind::byte ? kin::byte : kin::none;
-    case mpt::element_class::text: return k == element_kind::c_char ? kin::c_integer : kin::none;
+    case mpt::element_class::text: return k == element_kind::c_char ? kin::integer : kin::none;
     case mpt::element_class::signed_integer:
-    case mpt::element_class::unsigned_integer: {
-        auto const name = f.name;
-        bool const other = name.starts_with("MPI_INTEGER") || name == "MPI_AINT" || name == "MPI_OFFSET" || name == "MPI_COUNT";
-        return other ? kin::other_integer : kin::c_integer;
-    }
+    case mpt::element_class::unsigned_integer: return kin::integer;
     case mpt::element_class::real: return kin::real;
     case mpt::element_class::complex: return kin::complex;
     case mpt::element_class::logical: return kin::logical;
@@ -33,18 +29,17 @@ kin kin_of(element_kind k) {
     return kin::none;
 }
 bool allowed(operation op, kin k) {
-    bool const integer = k == kin::c_integer || k == kin::other_integer;
     switch (op) {
     case operation::max:
-    case operation::min: return integer || k == kin::real;
+    case operation::min: return k == kin::integer || k == kin::real;
     case operation::sum:
-    case operation::prod: return integer || k == kin::real || k == kin::complex;
+    case operation::prod: return k == kin::integer || k == kin::real || k == kin::complex;
     case operation::land:
     case operation::lor:
-    case operation::lxor: return k == kin::c_integer || k == kin::real || k == kin::logical;
+    case operation::lxor: return k == kin::integer || k == kin::real || k == kin::logical;
     case operation::band:
     case operation::bor:
-    case operation::bxor: return integer || k == kin::byte;
+    case operation::bxor: return k == kin::integer || k == kin::byte;
     case operation::minloc:
     case operation::maxloc: return k == kin::pair;
     case operation::replace:

@@ -84,8 +84,8 @@ struct binding {
     std::mutex changing;                             // for what follows
     std::map<void*, std::span<std::byte>> allocated; // by MPI_Alloc_mem
     error_registry errors;
-    ref<errhandler> file_handler; // MPI_FILE_NULL's: what a new file gets
-    keyvals comm_keys{0}, type_keys{1}, win_keys{2}; // numbers of the one are none of the others
+    ref<errhandler> file_handler;                                                 // MPI_FILE_NULL's: what a new file gets
+    keyvals comm_keys{0}, type_keys{1}, win_keys{2};                              // numbers of the one are none of the others
     std::array<int, MPI_UNIVERSE_SIZE - MPI_TAG_UB + 1> environment_attributes{}; // by key, from MPI_TAG_UB on
     std::optional<fortran_booleans> booleans;                                     // as MPI_Abi_set_fortran_booleans told
     std::string last_error; // the sentence of the last error that was raised, with its code

@@ -137,26 +137,25 @@ template <class T> kernel bitwise(operation op) noexcept {
 kernel first_of(kernel a, kernel b) noexcept { return a ? a : b; }
 
 /// T is signed or unsigned as its order is; the rest is done without a sign.
-template <class T, class Unsigned> kernel integer(operation op, bool of_c) noexcept {
-    auto const k = first_of(first_of(ordered<T>(op), summed<Unsigned>(op)), bitwise<Unsigned>(op));
-    return k || !of_c ? k : logical<Unsigned>(op);
+template <class T, class Unsigned> kernel integer(operation op) noexcept {
+    return first_of(first_of(ordered<T>(op), summed<Unsigned>(op)), first_of(bitwise<Unsigned>(op), logical<Unsigned>(op)));
 }
-kernel signed_integer(operation op, std::size_t size, bool of_c) noexcept {
+kernel signed_integer(operation op, std::size_t size) noexcept {
     switch (size) {
-    case 1: return integer<std::int8_t, std::uint8_t>(op, of_c);
-    case 2: return integer<std::int16_t, std::uint16_t>(op, of_c);
-    case 4: return integer<std::int32_t, std::uint32_t>(op, of_c);
-    case 8: return integer<std::int64_t, std::uint64_t>(op, of_c);
-    case 16: return integer<wide_integer, wide_unsigned>(op, of_c);
+    case 1: return integer<std::int8_t, std::uint8_t>(op);
+    case 2: return integer<std::int16_t, std::uint16_t>(op);
+    case 4: return integer<std::int32_t, std::uint32_t>(op);
+    case 8: return integer<std::int64_t, std::uint64_t>(op);
+    case 16: return integer<wide_integer, wide_unsigned>(op);
     default: return nullptr;
     }
 }
-kernel unsigned_integer(operation op, std::size_t size, bool of_c) noexcept {
+kernel unsigned_integer(operation op, std::size_t size) noexcept {
     switch (size) {
-    case 1: return integer<std::uint8_t, std::uint8_t>(op, of_c);
-    case 2: return integer<std::uint16_t, std::uint16_t>(op, of_c);
-    case 4: return integer<std::uint32_t, std::uint32_t>(op, of_c);
-    case 8: return integer<std::uint64_t, std::uint64_t>(op, of_c);
+    case 1: return integer<std::uint8_t, std::uint8_t>(op);
+    case 2: return integer<std::uint16_t, std::uint16_t>(op);
+    case 4: return integer<std::uint32_t, std::uint32_t>(op);
+    case 8: return integer<std::uint64_t, std::uint64_t>(op);
     default: return nullptr;
     }
 }
@@ -227,11 +226,6 @@ kernel replaced(std::size_t size) noexcept {
     }
 }
 
-/// C's own integers: of Fortran's and of MPI's address types no truth values are made.
-constexpr bool names_c_integer(element_kind k) noexcept {
-    return k >= element_kind::c_signed_char && k <= element_kind::uint64;
-}
-
 } // namespace
 
 kernel find_kernel(operation op, element_kind kind) noexcept {
@@ -243,9 +237,9 @@ kernel find_kernel(operation op, element_kind kind) noexcept {
     case element_class::raw: return kind == element_kind::byte ? bitwise<std::uint8_t>(op) : nullptr;
     case element_class::text:
         if (kind != element_kind::c_char) return nullptr;
-        return std::is_signed_v<char> ? signed_integer(op, 1, true) : unsigned_integer(op, 1, true);
-    case element_class::signed_integer: return signed_integer(op, of.size, names_c_integer(kind));
-    case element_class::unsigned_integer: return unsigned_integer(op, of.size, names_c_integer(kind));
+        return std::is_signed_v<char> ? signed_integer(op, 1) : unsigned_integer(op, 1);
+    case element_class::signed_integer: return signed_integer(op, of.size);
+    case element_class::unsigned_integer: return unsigned_integer(op, of.size);
     case element_class::real: return real(op, kind, of.size);
     case element_class::complex: return complex(op, kind, of.size);
     case element_class::logical: return logical(op, of.size);

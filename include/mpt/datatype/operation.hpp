@@ -3,13 +3,12 @@
 ///                        integers      real        complex   logical   byte   pairs
 ///        max min            x            x
 ///        sum prod           x            x            x
-///        land lor lxor      C's           x                     x
+///        land lor lxor      x             x                     x
 ///        band bor bxor      x                                            x
 ///        minloc maxloc                                                           x
 ///        replace no_op      x            x            x         x        x       x
 ///
-///   C's integers are those that C names (int, int8_t, unsigned char ...), not Fortran's, and not MPI_Aint, MPI_Offset, MPI_Count.
-///   MPI_CHAR is one of them, and reals have truth values: programs count on both, though the standard's table has neither.
+///   Programs count on truth values of all integers and of reals, and on MPI_CHAR as an integer; the standard's table has none of these.
 ///   A cell without a cross is not allowed: find_kernel() gives null, and the caller knows the names for a sentence. Other text and
 ///   MPI_PACKED have no operation but replace and no_op, which are of one-sided communication and no reductions.
 ///   Sums and products of integers wrap. A logical is true where it is not zero, and the results are 0 and 1.

@@ -8,9 +8,9 @@
 ///        minloc maxloc                                                           x
 ///        replace no_op      x            x            x         x        x       x
 ///
-///   Programs count on truth values of all integers and of reals, and on MPI_CHAR as an integer; the standard's table has none of these.
-///   A cell without a cross is not allowed: find_kernel() gives null, and the caller knows the names for a sentence. Other text and
-///   MPI_PACKED have no operation but replace and no_op, which are of one-sided communication and no reductions.
+///   Programs count on truth values of all integers and of reals, and on MPI_CHAR as an integer; the standard's table has none of
+///   these. A cell without a cross is not allowed: find_kernel() gives null, and the caller knows the names for a sentence. Other
+///   text and MPI_PACKED have no operation but replace and no_op, which are of one-sided communication and no reductions.
 ///   Sums and products of integers wrap. A logical is true where it is not zero, and the results are 0 and 1.
 ///
 ///   Cost    loops that the compiler makes vectors of; elements need no alignment.

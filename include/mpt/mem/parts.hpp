@@ -7,7 +7,8 @@
 ///   the rank leaves its job goes with the slice.
 ///
 ///   Order     sync mem.part: what a member read, it read before it left, and the owner writes after that.
-///   Memory    small objects of the slice's heap (mem/arena.hpp), and a line pair for each; zeroed by take().
+///   Memory    what is spare in the slice (mem/arena.hpp), a line pair more for each; zeroed by take(). Parts of one size follow each other
+///             in the same memory; none is given back to the slice.
 ///   Threads   any of the owner's at once.
 ///   Tests     test/mem_parts_test.cpp
 #pragma once
@@ -23,6 +24,7 @@ namespace mpt::inline v0::mem {
 /// What lies before the bytes of a part.
 struct alignas(line_pair) part {
     native_atomics::atomic<std::uint32_t> left; // members that will not look any more
+    std::uint64_t bytes;                        // the owner's
 
     std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
     void leave() noexcept { left.fetch_add(1, std::memory_order_release); } // sync(mem.part): release
@@ -40,7 +42,7 @@ public:
     parts(parts const&) = delete;
     parts& operator=(parts const&) = delete;
 
-    /// n zeroed bytes behind a part's head; nullptr: no memory.
+    /// n zeroed bytes behind a part's head; nullptr: no memory is spare.
     part* take(std::size_t n) noexcept;
     /// The owner needs it no more, and is one of the members that leave it; 0: nobody was told of it.
     void retire(part& p, std::uint32_t members) noexcept;

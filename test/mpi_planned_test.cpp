@@ -1,0 +1,207 @@
+#include <array>
+#include <functional>
+#include <numeric>
+#include <stdexcept>
+
+#include "support/dice.hpp"
+#include "support/wires.hpp"
+#include <mpt/mpi/planned.hpp>
+
+namespace {
+using namespace mpt::test;
+using list = std::vector<int>;
+using lists = std::vector<list>;
+
+template <class Stack> using mpi_planned = over<Stack>;
+TYPED_TEST_SUITE(mpi_planned, wires);
+
+void fill(list& l, dice& d) {
+    for (auto& x : l) x = static_cast<int>(d.below(1000));
+}
+std::size_t at(int r) { return static_cast<std::size_t>(r); }
+/// A list for each rank, of the lengths that length(rank) tells.
+template <class F> lists lists_of(int n, F const& length) {
+    lists all;
+    for (int r = 0; r < n; ++r) all.emplace_back(at(length(r)));
+    return all;
+}
+int first_of(int a, int) { return a; } // does not commute
+
+/// What is written down once gives, in every run, what the blocking one gives for the data of that run.
+TYPED_TEST(mpi_planned, collectives_do_again_and_again_what_the_blocking_ones_do) {
+    auto const seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    for (int n : {1, 2, 5})
+        this->job(n, [n, seed](auto world) {
+            int const me = world.rank(), root = n / 2;
+            auto const length = [](int from, int to) { return (from + 2 * to) % 4; };
+            list two(2), cast(3), field(7), upto(4), below(4), sums(3), part(1), own(at(2 * n)), swapped(at(2 * n)),
+                gathered(at(2 * n)), all(at(2 * n)), mine(2), count(at(n), 0), share(at(me % 3));
+            std::size_t counted = 0;
+            for (int r = 0; r < n; ++r) counted += at(count[at(r)] = r % 3);
+            list many(counted), block(at(n));
+            auto const leaving = [&] { return lists_of(n, [&](int r) { return length(me, r); }); };
+            auto const coming = [&] { return lists_of(n, [&](int r) { return length(r, me); }); };
+            auto out = leaving(), parts = lists_of(n, [&](int r) { return me == root ? length(root, r) : 0; });
+            auto in = coming(), everybody = lists_of(n, [](int r) { return r; }),
+                 at_root = lists_of(n, [](int r) { return r + 1; });
+            list some(at(me)), more(at(me + 1)), piece(at(length(root, me)));
+
+            auto plan = mpt::planned(world, [&](auto const& to) {
+                to.barrier();
+                to.broadcast(cast, root);
+                to.gather(two, gathered, root), to.scatter(own, mine, root), to.allgather(two, all), to.alltoall(own, swapped);
+                to.gatherv(more, at_root, root), to.scatterv(parts, piece, root), to.allgatherv(some, everybody);
+                to.alltoallv(out, in);
+                to.reduce(sums, std::plus{}, root), to.allreduce(field), to.scan(upto, first_of), to.exscan(below, std::plus{});
+                to.reduce_scatter_block(block, part), to.reduce_scatter(many, share, count);
+            });
+            dice d{seed + static_cast<unsigned>(me)};
+            for (int run = 0; run < 3; ++run) {
+                for (auto* l : {&two, &cast, &field, &upto, &below, &sums, &own, &some, &more, &many, &block}) fill(*l, d);
+                for (auto* ls : {&out, &parts})
+                    for (auto& l : *ls) fill(l, d);
+                auto const before_cast = cast, before_field = field, before_upto = upto, before_below = below,
+                           before_sums = sums;
+                plan.start();
+                EXPECT_TRUE(plan.is_active() || n == 1);
+                plan.wait();
+                EXPECT_FALSE(plan.is_active());
+
+                auto same = before_cast;
+                world.broadcast(same, root);
+                EXPECT_EQ(cast, same);
+                if (me == root) {
+                    EXPECT_EQ(gathered, world.gather(two, root));
+                } else world.gather(two, root);
+                list expected(2);
+                world.scatter(own, expected, root);
+                EXPECT_EQ(mine, expected);
+                EXPECT_EQ(all, world.allgather(two));
+                EXPECT_EQ(swapped, world.alltoall(own));
+                auto const lists_at_root = world.gatherv(more, root);
+                if (me == root) { EXPECT_EQ(at_root, lists_at_root); }
+                EXPECT_EQ(piece, world.scatterv(parts, root));
+                EXPECT_EQ(everybody, world.allgatherv(some));
+                EXPECT_EQ(in, world.alltoallv(out));
+                same = before_sums, world.reduce(same, std::plus{}, root);
+                EXPECT_EQ(sums, same);
+                same = before_field, world.allreduce(same);
+                EXPECT_EQ(field, same);
+                same = before_upto, world.scan(same, first_of);
+                EXPECT_EQ(upto, same);
+                same = before_below, world.exscan(same, std::plus{});
+                EXPECT_EQ(below, same);
+                EXPECT_EQ(part, world.reduce_scatter_block(block));
+                EXPECT_EQ(share, world.reduce_scatter(many, count));
+            }
+        });
+}
+
+TYPED_TEST(mpi_planned, both_sides_of_an_intercommunicator_get_what_the_other_brings) {
+    this->job(5, [](auto world) {
+        int const side = world.rank() >= 2, n = side == 0 ? 2 : 3, there = 5 - n;
+        auto const half = world.split(side);
+        mpt::intercommunicator const across{half->view(), 0, world, side == 0 ? 2 : 0};
+        int const me = across.rank();
+        mpt::rank const root = side == 1 ? 1 : me == 1 ? mpt::root_here : mpt::root_beside; // rank 1 of side 0
+        list const one{10 * side + me};
+        list cast{side == 0 ? 7 : 0}, all(at(there)), gathered(at(there)), mine(1), swapped(at(there)), best(1), sum{one},
+            part(1);
+        list own(at(there)), block(6);
+        for (int r = 0; r < there; ++r) own[at(r)] = 100 * (10 * side + me) + r;
+        std::iota(block.begin(), block.end(), 10 * me);
+        auto some = list(at(me + 1), side), shares = list{1, 2, 3};
+        auto theirs = lists_of(there, [](int r) { return r + 1; });
+        auto done = mpt::begun(across, [&](auto const& to) {
+            to.barrier();
+            to.broadcast(cast, root);
+            to.gather(one, gathered, root), to.scatter(shares, mine, root), to.allgather(one, all), to.alltoall(own, swapped);
+            to.allgatherv(some, theirs), to.reduce(sum, std::plus{}, root), to.allreduce(one, best, mpt::max);
+        });
+        done.wait();
+        EXPECT_EQ(cast.front(), 7);
+        list bring(at(there));
+        std::iota(bring.begin(), bring.end(), 10 * (1 - side));
+        EXPECT_EQ(all, bring);
+        if (root == mpt::root_here) {
+            EXPECT_EQ(gathered, bring);
+            EXPECT_EQ(sum.front(), 10 + 11 + 12);
+        }
+        if (side == 1) { EXPECT_EQ(mine.front(), me + 1); }
+        for (int r = 0; r < there; ++r) {
+            EXPECT_EQ(swapped[at(r)], 100 * (10 * (1 - side) + r) + me);
+            EXPECT_EQ(theirs[at(r)], list(at(r + 1), 1 - side));
+        }
+        EXPECT_EQ(best.front(), bring.back());
+        auto parts = mpt::planned(across, [&](auto const& to) {
+            list const counts = side == 0 ? list{4, 2} : list{2, 2, 2};
+            part.resize(at(counts[at(me)]));
+            to.reduce_scatter(block, part, counts);
+        });
+        parts.start(), parts.wait();
+        int const tens = side == 0 ? 30 : 10, ranks = there; // the sum of the other side's first elements
+        int const first = side == 0 ? 4 * me : 2 * me;
+        for (std::size_t i = 0; i < part.size(); ++i) EXPECT_EQ(part[i], tens + ranks * (first + static_cast<int>(i)));
+    });
+}
+
+TYPED_TEST(mpi_planned, neighbours_swap_as_often_as_one_likes) {
+    this->job(4, [](auto world) {
+        std::array const dims{4}, periodic{1};
+        auto const ring = mpt::with_topology(world, mpt::cartesian{dims, periodic, world.size()});
+        int const me = world.rank(), left = (me + 3) % 4, right = (me + 1) % 4;
+        list one(1), both(2), out(4), in(4);
+        lists lengths{list(at(me)), list(2)}, theirs{list(2), list(at(right))}, gathered{list(1), list(1)};
+        auto swap = mpt::planned(ring->view(), [&](auto const& to) {
+            to.neighbor_allgather(one, both), to.neighbor_alltoall(out, in, 2);
+            to.neighbor_allgatherv(one, gathered), to.neighbor_alltoallv(lengths, theirs);
+            to.allreduce(one); // of all ranks, in between
+        });
+        for (int run = 0; run < 3; ++run) {
+            one = {me + 10 * run};
+            for (int i = 0; i < 4; ++i) out[at(i)] = 100 * run + 10 * me + i;
+            lengths = {list(at(me), run), list(2, me)};
+            swap.start();
+            swap.wait();
+            EXPECT_EQ(both, (list{left + 10 * run, right + 10 * run}));
+            EXPECT_EQ(gathered, (lists{{left + 10 * run}, {right + 10 * run}}));
+            EXPECT_EQ(in, (list{100 * run + 10 * left + 2, 100 * run + 10 * left + 3, 100 * run + 10 * right,
+                                100 * run + 10 * right + 1}));
+            EXPECT_EQ(theirs, (lists{list(2, left), list(at(right), run)}));
+            EXPECT_EQ(one.front(), 6 + 40 * run);
+        }
+    });
+}
+
+TYPED_TEST(mpi_planned, mistakes_are_sentences_and_leave_the_ranks_agreed) {
+    this->job(2, [](auto world) {
+        list three(3), two(2);
+        lists none;
+        auto const said = [&](auto const& what) -> std::string {
+            try {
+                static_cast<void>(mpt::planned(world, what));
+                return "";
+            } catch (mpt::error const& e) { return e.what(); }
+        };
+        EXPECT_NE(said([&](auto const& to) { to.broadcast(two, 2); }).find("broadcast"), std::string::npos);
+        EXPECT_NE(said([&](auto const& to) { to.allgather(two, three); }).find("3"), std::string::npos);
+        EXPECT_NE(said([&](auto const& to) { to.alltoallv(none, none); }).find("alltoallv"), std::string::npos);
+        auto sum = mpt::planned(
+            world, [&](auto const& to) { to.allreduce(two, [](int, int) -> int { throw std::domain_error{"no"}; }); });
+        sum.wait(); // nothing was started
+        sum.start();
+        EXPECT_THROW(sum.start(), mpt::error);
+        EXPECT_THROW(sum.wait(), std::domain_error);
+        auto const result =
+            mpt::planned(world.template with<mpt::errors::returning>(), [&](auto const& to) { to.broadcast(two, 9); });
+        EXPECT_FALSE(result);
+        list const one{1};
+        {
+            auto const dropped = mpt::begun(world, [&](auto const& to) { to.allgather(one, two); });
+        }
+        EXPECT_EQ(two, (list{1, 1}));
+        EXPECT_EQ(world.allreduce(1), 2);
+    });
+}
+} // namespace

@@ -92,6 +92,14 @@ void* make(call& on, comm& c, rma::wanted wanted, info_object const* given, MPI_
     return w->base;
 }
 
+/// A part of a window that this process reaches by loads and stores. Of created and allocated ones only its own is told: of the others
+/// nothing, as where they cannot be reached.
+rma::part reached(win& w, mpt::rank r) {
+    auto const& window = window_of(w);
+    if (w.flavor == MPI_WIN_FLAVOR_SHARED || w.flavor == MPI_WIN_FLAVOR_DYNAMIC) return window.shared(r);
+    return r == w.me ? window.own() : rma::part{};
+}
+
 void put_base(void* at, void* baseptr) noexcept { std::memcpy(baseptr, &at, sizeof at); } // a void** in truth
 
 } // namespace
@@ -129,7 +137,7 @@ void Win_attach(call&, win& w, void* base, MPI_Aint size) {
 }
 void Win_detach(call&, win& w, void const* base) { window_of(w).detach(base); }
 void Win_shared_query(call&, win& w, int rank, MPI_Aint& size, MPI_Aint& unit, void* baseptr) {
-    auto const p = window_of(w).shared(rank == MPI_PROC_NULL ? proc_null : mpt::rank{rank});
+    auto const p = reached(w, rank == MPI_PROC_NULL ? proc_null : mpt::rank{rank});
     size = static_cast<MPI_Aint>(p.size);
     unit = p.unit;
     put_base(p.base, baseptr);

@@ -153,15 +153,29 @@ TEST(CWindows, WhoSharesMemoryReadsItByLoads) {
     }
 }
 
-TEST(CWindows, MemoryThatWasNotMadeToBeSharedIsNotTold) {
-    ranks(2, [](int, int) {
+TEST(CWindows, MemoryOfAWindowThatIsNotSharedIsReachedOrIsNot) {
+    ranks(2, [](int me, int size) {
+        auto const m = allocated(MPI_COMM_WORLD, 4);
+        for (int i = 0; i < 4; ++i) m.base[i] = me * 10 + i;
+        MPI_Win_fence(0, m.win);
+        for (int r = 0; r < size; ++r) {
+            MPI_Aint bytes = -1;
+            int unit = -1;
+            long* there = nullptr;
+            EXPECT_EQ(MPI_Win_shared_query(m.win, r, &bytes, &unit, &there), MPI_SUCCESS);
+            if (r == me) { EXPECT_EQ(there, m.base); }
+            if (bytes == 0) continue; // it cannot be reached
+            EXPECT_EQ(bytes, MPI_Aint{4 * sizeof(long)});
+            EXPECT_EQ(there[3], r * 10 + 3);
+        }
+        MPI_Win_fence(0, m.win);
+        expect_free(m.win);
+        auto const w = dynamic(MPI_COMM_WORLD);
         MPI_Aint bytes = 0;
         int unit = 0;
         void* at = nullptr;
-        for (auto const w : {allocated(MPI_COMM_WORLD, 4).win, dynamic(MPI_COMM_WORLD)}) {
-            expect_failure(MPI_Win_shared_query(w, 0, &bytes, &unit, &at), MPI_ERR_RMA_FLAVOR, {"MPI_Win_shared_query"});
-            expect_free(w);
-        }
+        expect_failure(MPI_Win_shared_query(w, 0, &bytes, &unit, &at), MPI_ERR_RMA_FLAVOR, {"MPI_Win_shared_query"});
+        expect_free(w);
     });
 }
 

@@ -82,6 +82,13 @@ TEST(hang_report, sees_programs_in_cpp_as_well) {
     EXPECT_TRUE(e.says("rank 0 has a message of MPI_Barrier on MPI_COMM_WORLD from rank 1, without being in it.")) << e.err;
 }
 
+TEST(hang_report, sees_who_wants_the_lock_of_a_window) {
+    auto const e = run(mptrun + " --timeout " + limit + " -n 2 " + rank_facade + " smp hang-lock", 30s);
+    EXPECT_EQ(e.code, 124) << e.err;
+    EXPECT_TRUE(e.says("rank 1 waits in MPI_Win_lock for the window of rank 0 for ")) << e.err;
+    EXPECT_TRUE(e.says("rank 0 waits in MPI_Barrier on MPI_COMM_WORLD for ")) << e.err;
+}
+
 TEST(hang_report, sees_requests_whose_wait_only_spins) {
     auto const e = run(mptrun + " -x MPT_WAIT=spin --timeout " + limit + " -n 2 " + waits + " hang wait", 30s);
     EXPECT_EQ(e.code, 124) << e.err;

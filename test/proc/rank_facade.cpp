@@ -5,6 +5,7 @@
 //   refuse-half ROUNDS SEED WHO  the same; in the middle of it the kernel begins to refuse CMA to rank WHO, or to all
 //   windows STEPS SEED         random one-sided programs on windows of every sort
 //   hang                       rank 0 waits for a message, the others in a barrier
+//   hang-lock                  rank 0 locks its own window and waits in a barrier, the others want the lock
 //   greedy MOST                takes up to MOST MB until it is told that there is no more, then goes on
 // Exit codes: 6, a sentence of mpt's; 7, something was not as it must be.
 #include <algorithm>
@@ -249,6 +250,13 @@ template <class World> void windows(World world, int steps, unsigned seed) {
         test::rma_program<World>{world, how, ++seed}.run(steps);
 }
 
+template <class World> void hang_in_lock(World world) {
+    window w{world, allocated<int>(1)};
+    if (world.rank() != 0) world.barrier();
+    auto const held = w.lock(0);
+    if (world.rank() == 0) world.barrier(), world.barrier();
+}
+
 template <class Stack> int run(std::string_view mode, std::vector<std::string> const& arguments) {
     auto const number = [&](std::size_t i) { return std::strtoull(arguments.at(i).c_str(), nullptr, 10); };
     environment<Stack> env;
@@ -265,6 +273,7 @@ template <class Stack> int run(std::string_view mode, std::vector<std::string> c
     else if (mode == "windows") windows(world, static_cast<int>(number(0)), static_cast<unsigned>(number(1)));
     else if (mode == "hang" && world.rank() == 0) static_cast<void>(world.template recv<long>(1, 7));
     else if (mode == "hang") world.barrier();
+    else if (mode == "hang-lock") hang_in_lock(world);
     else if (mode == "greedy") greedy(env, number(0) * megabyte_size);
     else throw std::runtime_error{"no such mode"};
     if (world.rank() == 0) std::printf("%d ranks: %s over %s\n", world.size(), mode.data(), Stack::describe().c_str());

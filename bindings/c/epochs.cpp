@@ -40,17 +40,26 @@ void Win_post(call& on, group_object& g, int assert, win& w) {
 void Win_wait(call&, win& w) { window_of(w).wait(); }
 void Win_test(call&, win& w, int& flag) { flag = window_of(w).test(); }
 
+// Nobody's memory needs no lock, as it needs no operation.
+
 void Win_lock(call&, int type, int rank, int assert, win& w) {
+    if (rank == MPI_PROC_NULL) return;
     auto const kind = type == MPI_LOCK_EXCLUSIVE ? rma::lock_kind::exclusive : rma::lock_kind::shared;
     window_of(w).lock(kind, mpt::rank{rank}, promised(assert));
 }
-void Win_unlock(call&, int rank, win& w) { window_of(w).unlock(mpt::rank{rank}); }
+void Win_unlock(call&, int rank, win& w) {
+    if (rank != MPI_PROC_NULL) window_of(w).unlock(mpt::rank{rank});
+}
 void Win_lock_all(call&, int assert, win& w) { window_of(w).lock_all(promised(assert)); }
 void Win_unlock_all(call&, win& w) { window_of(w).unlock_all(); }
 
-void Win_flush(call&, int rank, win& w) { window_of(w).flush(mpt::rank{rank}); }
+void Win_flush(call&, int rank, win& w) {
+    if (rank != MPI_PROC_NULL) window_of(w).flush(mpt::rank{rank});
+}
 void Win_flush_all(call&, win& w) { window_of(w).flush_all(); }
-void Win_flush_local(call&, int rank, win& w) { window_of(w).flush_local(mpt::rank{rank}); }
+void Win_flush_local(call&, int rank, win& w) {
+    if (rank != MPI_PROC_NULL) window_of(w).flush_local(mpt::rank{rank});
+}
 void Win_flush_local_all(call&, win& w) { window_of(w).flush_local_all(); }
 void Win_sync(call&, win& w) { window_of(w).sync(); }
 

@@ -560,7 +560,10 @@ TEST(COneSided, NobodyIsATargetOfNothing) {
         EXPECT_EQ(MPI_Rget_accumulate(&x, 1, MPI_LONG, &y, 1, MPI_LONG, to, 0, 1, MPI_LONG, MPI_SUM, c.win, &r[3]),
                   MPI_SUCCESS);
         EXPECT_EQ(MPI_Waitall(4, r, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        for (auto* const flush : {MPI_Win_flush, MPI_Win_flush_local}) EXPECT_EQ(flush(to, c.win), MPI_SUCCESS);
         MPI_Win_unlock_all(c.win);
+        EXPECT_EQ(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, to, 0, c.win), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Win_unlock(to, c.win), MPI_SUCCESS);
         EXPECT_EQ(y, 8);
         EXPECT_EQ(c.of(me), 0);
     });

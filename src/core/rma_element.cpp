@@ -44,7 +44,7 @@ template <class Word> Word change(element_action const& a, element_ref<Word> at,
     if (a.what() == operation::no_op) return at.load(std::memory_order_acquire); // sync(rma.element): acquire
     auto const with = load_from<Word>(operand);
     if (a.what() == operation::replace) return at.exchange(with, std::memory_order_acq_rel); // sync(rma.element): acq_rel
-    if (is_integer(a.kind()) || a.kind() == element_kind::byte) switch (a.what()) {
+    if (is_integer(a.kind())) switch (a.what()) {
         case operation::sum: return at.fetch_add(with, std::memory_order_acq_rel);  // sync(rma.element): acq_rel
         case operation::band: return at.fetch_and(with, std::memory_order_acq_rel); // sync(rma.element): acq_rel
         case operation::bor: return at.fetch_or(with, std::memory_order_acq_rel);   // sync(rma.element): acq_rel
@@ -75,7 +75,6 @@ void swap_where(std::byte* at, std::byte const* expected, std::byte const* desir
 /// Calls f(word) with an unsigned integer of this size.
 template <class F> void by_size(std::size_t size, F f) {
     switch (size) {
-    case 1: return f(std::uint8_t{});
     case 2: return f(std::uint16_t{});
     case 4: return f(std::uint32_t{});
     default: return f(std::uint64_t{});
@@ -85,7 +84,7 @@ template <class F> void by_size(std::size_t size, F f) {
 bool is_aligned(std::uint64_t at, std::size_t whole) noexcept { return whole != 0 && at % whole == 0; }
 
 // --- under the lock -------------------------------------------------------------------------------------------------------------
-/// Held for some hundred instructions, so that who waits looks again, and gives the CPU away where its holder may have none.
+/// Held while a row is combined, so that who waits looks again, and gives the CPU away where its holder may have none.
 class holding {
     lock_word<>& lock_;
 
@@ -128,8 +127,22 @@ void combine_packed(element_action const& a, std::byte const* operand, std::byte
     gather(f, right.data(), packed, n);
 }
 
+/// Where elements have no gaps a run has whole ones.
+void combine_in_place(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
+                      lock_word<>& wide) {
+    holding const alone{wide};
+    for (auto const& r : runs) {
+        auto* const at = reinterpret_cast<std::byte*>(r.at);
+        if (old) copy_bytes(old, at, r.bytes), old += r.bytes;
+        if (a.what() == operation::no_op) continue;
+        a.function()(operand, at, r.bytes / a.size());
+        operand += r.bytes;
+    }
+}
+
 void combine_wide(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
                   lock_word<>& wide) {
+    if (!facts(a.kind()).is_pair()) return combine_in_place(a, runs, operand, old, wide);
     std::size_t bytes = 0;
     for (auto const& r : runs) bytes += r.bytes;
     std::vector<std::byte> packed(bytes);
@@ -150,7 +163,7 @@ element_action::element_action(operation what, element_kind kind) noexcept
     if (!is_valid()) return;
     auto const& f = facts(kind);
     packed_ = f.size;
-    bool const has_word = f.size == f.extent && (f.size == 1 || f.size == 2 || f.size == 4 || f.size == 8);
+    bool const has_word = f.size == f.extent && (f.size == 2 || f.size == 4 || f.size == 8);
     whole_ = has_word ? f.size : 0;
 }
 
@@ -167,7 +180,7 @@ void combine(element_action const& a, std::span<memory_run const> runs, std::byt
 
 void compare_and_swap(std::size_t size, std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old,
                       lock_word<>& wide) {
-    bool const has_word = size == 1 || size == 2 || size == 4 || size == 8;
+    bool const has_word = size == 2 || size == 4 || size == 8;
     if (has_word && is_aligned(reinterpret_cast<std::uintptr_t>(at), size))
         return by_size(size, [&]<class Word>(Word) { swap_where<Word>(at, expected, desired, old); });
     holding const alone{wide};

@@ -1,18 +1,21 @@
 /// rma/element - elements of a window combined with others, each at once: what accumulates are made of, whoever executes them.
 ///
 ///        element                                          by
-///        1, 2, 4 or 8 bytes, aligned to its size          the processor: an atomic operation, or a loop of compare-and-swap
-///        any other (double complex, pairs with a gap)     the lock `wide` of the part that it lies in
+///        2, 4 or 8 bytes, aligned to its size             the processor: an atomic operation, or a loop of compare-and-swap
+///        any other (bytes, double complex, pairs)         the lock `wide` of the part that it lies in
 ///
 ///   Which it is follows from kind and address alone, so all accumulates of one kind on one element meet in one place, also where one
 ///   rank executes them by loads and stores and another has them executed by the owner's agent.
+///
+///   So all that one call does to bytes happens at once: programs move whole structures as MPI_BYTE, though MPI promises it of elements
+///   only. Rows of bytes go at a kernel's speed.
 ///
 ///   Data come packed, as a message carries them: pairs without their gaps. `old`, where there is one, gets what was there.
 ///
 ///   Order   An element's change acquires and releases, so what a rank has written before it changes a flag is there for who reads
 ///           the flag by another accumulate.
 ///   Cost    sum, bit operations, replace, no_op of integers: one instruction an element. Else a kernel's call and a compare-and-swap.
-///   Limit   elements that only plain loads and stores touch meanwhile are the program's mistake. Who holds `wide` does not wait.
+///   Limit   elements that only plain loads and stores touch meanwhile are the program's mistake. Who holds `wide` does not wait for anything.
 ///   Tests   test/rma_element_test.cpp    Source MPI-4.1 sections 12.3.4 and 12.7.1.
 #pragma once
 #include <span>

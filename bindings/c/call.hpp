@@ -173,8 +173,16 @@ void require_running(call& c);
 /// Refuses a call before MPI_T_init_thread or after the last MPI_T_finalize.
 void require_tools(call& c);
 
-/// Calls the error handler; what the function returns.
-int raise(call const& c, int code, std::string const& sentence);
+/// An error of one of several operations: the call returns MPI_ERR_IN_STATUS, and its handler hears the operation's own code.
+struct error_in_status : mpi_error {
+    int cause;
+    error_in_status(int code, std::string const& sentence) : mpi_error{MPI_ERR_IN_STATUS, sentence}, cause{code} {}
+};
+
+/// Calls the error handler; what the function returns. heard: the code that the handler gets.
+int raise(call const& c, int code, std::string const& sentence, int heard);
+/// The code of an error that a handler gets.
+int heard_of(error const& e) noexcept;
 /// The same for the tools' interface, which calls no handler. Classes of the rest of MPI become MPI_T_ERR_INVALID.
 int raise_tool(call const& c, int code, std::string const& sentence);
 
@@ -187,7 +195,7 @@ struct nothing_made {
 template <class F, class Undo = nothing_made>
 int run(char const* name, bool large, bool anytime, F&& f, Undo const& undo = {}) {
     call c{name, here(), large};
-    std::int32_t code = MPI_ERR_NO_MEM;
+    std::int32_t code = MPI_ERR_NO_MEM, heard = code;
     std::string sentence = "no memory";
     try {
         if (!anytime) require_running(c);
@@ -195,10 +203,11 @@ int run(char const* name, bool large, bool anytime, F&& f, Undo const& undo = {}
         return MPI_SUCCESS;
     } catch (error const& e) {
         code = mpi_code_of(e);
+        heard = heard_of(e);
         sentence = e.what();
     } catch (std::bad_alloc const&) {}
     undo();
-    return raise(c, code, sentence);
+    return raise(c, code, sentence, heard);
 }
 /// Runs one call of the tools' interface. entered: it needs MPI_T_init_thread first.
 template <class F> int run_tool(char const* name, bool entered, F&& f) {

@@ -52,7 +52,7 @@ MPI_Status* nth(MPI_Status* all, int i) noexcept { return all == MPI_STATUSES_IG
 class endings {
     call& on_;
     MPI_Status* statuses_;
-    int failed_ = -1;
+    int failed_ = MPI_SUCCESS; // the code of the first that did
     MPI_Comm blamed_ = MPI_COMM_NULL;
     std::string sentence_;
     std::vector<std::pair<int, int>> codes_; // place in the statuses, code
@@ -67,16 +67,16 @@ public:
     void add(ending const& e, MPI_Comm blamed, int index, int place) {
         e.tell_to(nth(statuses_, place));
         if (statuses_ != MPI_STATUSES_IGNORE) codes_.emplace_back(place, e.code);
-        if (e.code == MPI_SUCCESS || failed_ >= 0) return;
-        failed_ = index, blamed_ = blamed;
+        if (e.code == MPI_SUCCESS || failed_ != MPI_SUCCESS) return;
+        failed_ = e.code, blamed_ = blamed;
         sentence_ = "request " + std::to_string(index) + ": " + e.sentence;
     }
     /// Throws where one failed.
     void close() const {
-        if (failed_ < 0) return;
+        if (failed_ == MPI_SUCCESS) return;
         for (auto const& [place, code] : codes_) statuses_[place].MPI_ERROR = code;
         on_.blame(blamed_);
-        on_.fail(MPI_ERR_IN_STATUS, sentence_);
+        throw error_in_status{failed_, sentence_};
     }
 };
 

@@ -78,7 +78,12 @@ ref<errhandler> handler_for(call const& c, comm const* on, session const* s) {
 }
 } // namespace
 
-int raise(call const& c, int code, std::string const& sentence) {
+int heard_of(error const& e) noexcept {
+    auto const* const one = dynamic_cast<error_in_status const*>(&e);
+    return one ? one->cause : mpi_code_of(e);
+}
+
+int raise(call const& c, int code, std::string const& sentence, int heard) {
     auto& b = c.of();
     auto* on = b.comms.find_handle(c.on());
     auto* const s = on ? nullptr : b.sessions.find_handle(c.session_on());
@@ -87,7 +92,7 @@ int raise(call const& c, int code, std::string const& sentence) {
         std::string{c.name()} + ": " + (sentence.starts_with("mpt: ") ? sentence.substr(5) : sentence) + where(b, on);
     remember(b, code, text);
     auto const handler = handler_for(c, on, s);
-    handle_error(b, *handler, on ? on->handle : MPI_COMM_NULL, MPI_FILE_NULL, code, text, s ? s->handle : MPI_SESSION_NULL);
+    handle_error(b, *handler, on ? on->handle : MPI_COMM_NULL, MPI_FILE_NULL, heard, text, s ? s->handle : MPI_SESSION_NULL);
     return code;
 }
 

@@ -200,8 +200,16 @@ void require_running(call& c);
 /// Refuses a call before MPI_T_init_thread or after the last MPI_T_finalize.
 void require_tools(call& c);
 
-/// Calls the error handler; what the function returns.
-int raise(call const& c, int code, std::string const& sentence);
+/// An error of one of several operations: the call returns MPI_ERR_IN_STATUS, and its handler hears the operation's own code.
+struct error_in_status : mpi_error {
+    int cause;
+    error_in_status(int code, std::string const& sentence) : mpi_error{MPI_ERR_IN_STATUS, sentence}, cause{code} {}
+};
+
+/// Calls the error handler; what the function returns. heard: the code that the handler gets.
+int raise(call const& c, int code, std::string const& sentence, int heard);
+/// The code of an error that a handler gets.
+int heard_of(error const& e) noexcept;
 /// The same for the tools' interface, which calls no handler. Classes of the rest of MPI become MPI_T_ERR_INVALID.
 int raise_tool(call const& c, int code, std::string const& sentence);
 
@@ -215,15 +223,17 @@ template <class F, class Undo = nothing_made>
 int run(char const* name, bool large, bool anytime, F&& f, Undo const& undo = {}) {
     call c{name, here(), large};
     std::optional<std::pair<int, std::string>> wrong; // no text is made where nothing is
+    int heard = MPI_ERR_NO_MEM;
     try {
         if (!anytime) require_running(c);
         f(c);
         return MPI_SUCCESS;
-    } catch (error const& e) { wrong.emplace(mpi_code_of(e), e.what()); } catch (std::bad_alloc const&) {
-        wrong.emplace(MPI_ERR_NO_MEM, "no memory");
-    }
+    } catch (error const& e) {
+        wrong.emplace(mpi_code_of(e), e.what());
+        heard = heard_of(e);
+    } catch (std::bad_alloc const&) { wrong.emplace(MPI_ERR_NO_MEM, "no memory"); }
     undo();
-    return raise(c, wrong->first, wrong->second);
+    return raise(c, wrong->first, wrong->second, heard);
 }
 /// Runs one call of the tools' interface. entered: it needs MPI_T_init_thread first.
 template <class F> int run_tool(char const* name, bool entered, F&& f) {

@@ -73,8 +73,8 @@ MPI_Status* nth(MPI_Status* all, int i) noexcept { return all == MPI_STATUSES_IG
 class endings {
     call& on_;
     MPI_Status* statuses_;
-    int told_ = 0; // statuses from the first one on
-    int failed_ = -1;
+    int told_ = 0;             // statuses from the first one on
+    int failed_ = MPI_SUCCESS; // the code of the first that did
     raised_on blamed_;
     std::string sentence_;
     std::vector<std::pair<int, int>> codes_; // place in the statuses, code of an error
@@ -101,18 +101,18 @@ public:
     }
     /// Throws where one failed.
     void close() const {
-        if (failed_ < 0) return;
+        if (failed_ == MPI_SUCCESS) return;
         for (int i = 0; statuses_ != MPI_STATUSES_IGNORE && i < told_; ++i) statuses_[i].MPI_ERROR = MPI_SUCCESS;
         for (auto const& [place, code] : codes_) statuses_[place].MPI_ERROR = code;
         on_.blame(blamed_);
-        on_.fail(MPI_ERR_IN_STATUS, sentence_);
+        throw error_in_status{failed_, sentence_};
     }
 
 private:
     void failed(ending const& e, raised_on const& blamed, int index, int place) {
         if (statuses_ != MPI_STATUSES_IGNORE) codes_.emplace_back(place, e.code);
-        if (failed_ >= 0) return;
-        failed_ = index, blamed_ = blamed;
+        if (failed_ != MPI_SUCCESS) return;
+        failed_ = e.code, blamed_ = blamed;
         sentence_ = "request " + std::to_string(index) + ": " + e.sentence;
     }
 };

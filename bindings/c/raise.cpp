@@ -102,14 +102,19 @@ ref<errhandler> handler_for(call const& c, raised_on const& object) {
 }
 } // namespace
 
-int raise(call const& c, int code, std::string const& sentence) {
+int heard_of(error const& e) noexcept {
+    auto const* const one = dynamic_cast<error_in_status const*>(&e);
+    return one ? one->cause : mpi_code_of(e);
+}
+
+int raise(call const& c, int code, std::string const& sentence, int heard) {
     auto& b = c.of();
     auto const on = object_of(c);
     auto const text =
         std::string{c.name()} + ": " + (sentence.starts_with("mpt: ") ? sentence.substr(5) : sentence) + where(b, on);
     remember(b, code, text);
     auto const handler = handler_for(c, on);
-    handle_error(b, *handler, on, code, text);
+    handle_error(b, *handler, on, heard, text);
     return code;
 }
 

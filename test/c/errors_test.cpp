@@ -166,6 +166,39 @@ TEST(CErrors, ErrorsWithoutAnObjectAreTheWorldsWhereSelfsHandlerIsTheFirstOne) {
     });
 }
 
+/// What MPI_ERR_IN_STATUS stands for: the handler hears the code of the request that failed. MPI-4.1 section 9.3.1.
+TEST(CErrors, AHandlerHearsTheCodeOfTheRequestThatFailed) {
+    ranks(1, [](int, int) {
+        auto c = dup_of(MPI_COMM_WORLD);
+        auto h = made_of(note);
+        MPI_Comm_set_errhandler(c, h);
+        MPI_Errhandler_free(&h);
+        int const four[4] = {1, 2, 3, 4};
+        for (int way = 0; way < 5; ++way) {
+            calls.clear();
+            int one = 0, n = 0, flag = 0, indices[1];
+            MPI_Request r = MPI_REQUEST_NULL;
+            MPI_Status s{};
+            MPI_Irecv(&one, 1, MPI_INT, 0, way, c, &r);
+            MPI_Send(four, 4, MPI_INT, 0, way, c);
+            int code = MPI_SUCCESS;
+            switch (way) {
+            case 0: code = MPI_Waitall(1, &r, &s); break;
+            case 1: code = MPI_Waitsome(1, &r, &n, indices, &s); break;
+            case 2:
+                while (!flag && code == MPI_SUCCESS) code = MPI_Testall(1, &r, &flag, &s);
+                break;
+            case 3: code = MPI_Waitall(1, &r, MPI_STATUSES_IGNORE); break;
+            default: code = MPI_Wait(&r, &s); break;
+            }
+            EXPECT_EQ(code, way < 4 ? MPI_ERR_IN_STATUS : MPI_ERR_TRUNCATE) << way;
+            EXPECT_EQ(calls, (std::vector<seen>{{c, MPI_ERR_TRUNCATE}})) << way;
+            if (way < 3) { EXPECT_EQ(s.MPI_ERROR, MPI_ERR_TRUNCATE) << way; }
+        }
+        MPI_Comm_free(&c);
+    });
+}
+
 int files; // calls of note_file
 void note_file(MPI_File* f, int* code, ...) {
     EXPECT_EQ(*f, MPI_FILE_NULL);

@@ -251,8 +251,8 @@ TYPED_TEST(rma_window, an_operation_without_an_epoch_or_outside_its_memory_is_a_
             w.accumulate({x, 2, number}, {0, 0, 1, apart}, operation::sum);
         });
         expect_error(error_class::arg, {"8 bytes here", "16 bytes"}, [&] { w.put({x, 1, number}, {0, 0, 2, number}); });
-        auto const text = datatype::named(element_kind::c_char);
-        expect_error(error_class::arg, {"not defined", "MPI_CHAR"}, [&] {
+        auto const text = datatype::named(element_kind::c_wchar);
+        expect_error(error_class::arg, {"not defined", "MPI_WCHAR"}, [&] {
             w.accumulate({x, 1, text}, {0, 0, 1, text}, operation::sum);
         });
         std::vector<datatype> const types{number, text};

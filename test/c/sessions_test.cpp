@@ -332,8 +332,9 @@ TEST(CSessions, WhatComesFromDifferentOnesIsNotMixed) {
         int same = -1;
         EXPECT_EQ(MPI_Group_compare(made, of_t, &same), MPI_SUCCESS); // looked at only
         EXPECT_EQ(same, MPI_IDENT);
-        expect_failure(MPI_Group_union(made, of_t, &made), MPI_ERR_SESSION, {both}); // it knows where it comes from
-        for (auto* g : {&of_s, &of_t, &of_world}) MPI_Group_free(g);
+        auto mixed = MPI_GROUP_NULL;
+        expect_failure(MPI_Group_union(made, of_t, &mixed), MPI_ERR_SESSION, {both}); // it knows where it comes from
+        for (auto* g : {&of_s, &of_t, &of_world, &made}) MPI_Group_free(g);
         for (auto* x : {&c, &d}) MPI_Comm_free(x);
         close(s);
         close(t);

@@ -21,6 +21,7 @@ struct rounds_program {
     struct state {
         std::vector<std::unique_ptr<std::array<rounds::entry, rounds::sets>>> memory;
         std::vector<std::array<std::byte, kept * 8>> chunks;
+        std::vector<rounds> all; // not the threads': those that are given up free nothing
     };
     static std::byte value(int rank, std::uint64_t round) {
         return static_cast<std::byte>(16 * rank + static_cast<int>(round));
@@ -36,9 +37,7 @@ struct rounds_program {
         require(*chunk == value(q, r.last()), "the chunk of that rank and round");
     }
     static void run(state& s, int me, std::vector<int> const& kinds, int ranks) {
-        std::vector<rounds::entry*> of;
-        for (auto const& m : s.memory) of.push_back(m->data());
-        rounds r{of, mpt::rank{me}};
+        auto& r = s.all[static_cast<std::size_t>(me)];
         for (int const kind : kinds) {
             if (auto const least = r.awaited(kept)) {
                 for (int q = 0; q < ranks; ++q)
@@ -59,6 +58,9 @@ struct rounds_program {
         auto s = std::make_shared<state>();
         for (int r = 0; r < ranks; ++r) s->memory.push_back(std::make_unique<std::array<rounds::entry, rounds::sets>>());
         s->chunks.resize(static_cast<std::size_t>(ranks));
+        std::vector<rounds::entry*> of;
+        for (auto const& m : s->memory) of.push_back(m->data());
+        for (int r = 0; r < ranks; ++r) s->all.emplace_back(of, mpt::rank{r});
         for (int r = 0; r < ranks; ++r) x.thread([s, r, k = kinds, n = ranks] { run(*s, r, k, n); });
     }
 };

@@ -1,9 +1,9 @@
 // A thread of mpt's own.
 #include <mpt/world/helper.hpp>
 
+#include <csignal>
 #include <cstring>
 #include <pthread.h>
-#include <signal.h>
 
 #include <mpt/core/error.hpp>
 

@@ -128,7 +128,7 @@ bool rank_set::has(int rank) const noexcept {
 }
 
 std::string errhandler_in(std::string_view text, std::string_view option) {
-    auto const name = lower(text);
+    auto name = lower(text);
     if (name == "mpi_errors_are_fatal") return {};
     if (name == "mpi_errors_abort" || name == "mpi_errors_return") return name;
     throw usage_error{

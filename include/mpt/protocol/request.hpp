@@ -47,7 +47,7 @@ enum class phase : std::uint8_t {
 
 /// The bases are its places: on a list of the engine, and in the matching tables while `at` is phase::posted.
 struct request : list_node, posted_hook {
-    request() noexcept {} // the hooks, and what a machine sets before it reads it, stay as they are
+    request() noexcept {} // NOLINT(modernize-use-equals-default): what a machine sets before it reads it stays as it is
 
     // What was asked for; kept for a restart.
     source from{};

@@ -218,7 +218,7 @@ def names_of(result):
 def headline_table(result):
     rows = [r for h in HEADLINES for r in result['rows'] if (r['test'], r['ranks'], r['bytes']) == h]
     m = result['machine']
-    return [f"{m['cpu']}, {m['cores']} cores{', virtual' if m['virtual'] else ''}; {result['date']}, `make bench`, medians of {result['rounds']} rounds. Bold: the best. "
+    return [f"{m['cpu']}, {m['cores']} cores{', virtual' if m['virtual'] else ''}; {result['date']}, mpt {result['version']}, `make bench`, medians of {result['rounds']} rounds. Bold: the best. "
             'Ratios are of times (of rates the inverse): below 1, mpt is ahead.', '', *table(rows, names_of(result))]
 
 

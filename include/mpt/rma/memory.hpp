@@ -60,7 +60,8 @@ template <class World> struct target {
     atomic<bool> open{false}; // an epoch of this rank's to it alone
     held lock = held::nothing;
     atomic<way> by{way::mapped}; // how what is not mapped is reached
-    atomic<bool> owed{false};    // its agent was asked for something that it has not confirmed
+    // Letters without an answer that its agent was sent, and how many of them it has confirmed: threads flush while others ask.
+    atomic<std::uint32_t> asked{0}, confirmed{0};
     std::int32_t pid = 0;
     std::uint64_t base = 0, size = 0, low = 0, reach = 0, shift = 0;
     std::int64_t unit = 1;

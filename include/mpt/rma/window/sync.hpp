@@ -15,11 +15,15 @@ namespace mpt::inline v0::rma {
 // --- what is complete -----------------------------------------------------------------------------------------------------------------
 /// All that the target's agent was asked for is done. Throws where it refused some of it.
 template <class Stack> void window<Stack>::confirm(target_type& t) {
-    if (!t.owed.load(std::memory_order_relaxed)) [[likely]] // order: who asked it synchronises with us
+    auto const asked = t.asked.load(std::memory_order_relaxed); // order: who asked it synchronises with us
+    auto done = t.confirmed.load(std::memory_order_acquire);    // sync(rma.confirmed): acquire
+    if (asked == done) [[likely]]
         return;
-    t.owed.store(false, std::memory_order_relaxed); // order: as above
     std::uint32_t refused = 0;
     ask_for("flush", t, {.what = request::confirm}, {}, {}, sink{&refused, sizeof refused});
+    while (static_cast<std::int32_t>(asked - done) > 0 && // another thread may have had more confirmed
+           !t.confirmed.compare_exchange_weak(done, asked, std::memory_order_release, // sync(rma.confirmed): release
+                                              std::memory_order_relaxed)) {}          // order: another try
     if (refused != 0)
         throw error{errc::rma_range, "mpt: " + std::to_string(refused) + " operations went to memory of rank " +
                                          std::to_string(t.world.value) + " of the job that is not attached to the window"};

@@ -75,7 +75,7 @@ tsan: build-tsan/build.ninja
 	  $(addprefix --suite ,unit model stress)
 
 build-clang/build.ninja: | setup
-	CXX=clang++-16 meson setup -Doptimization=0 -Dbench=true $(LINES) $(MESON_OPTIONS) build-clang
+	CXX=clang++-16 meson setup -Doptimization=0 -Dbench=true -Dover_streams=false $(LINES) $(MESON_OPTIONS) build-clang
 
 clang: build-clang/build.ninja
 	ninja -C build-clang $(NINJA_FLAGS)

@@ -8,8 +8,8 @@
 ///   request that is not done yet, a tool that waits for events. So a short way makes no call object, catches nothing, and has no
 ///   sentence for anybody; the checks of the long way stay the ones that count.
 ///
-///   Cost    instructions of a small message, with its share of MPI_Waitall: a send 250 in place of 540, a receive 700 in place of
-///           1160; blocking 190 in place of 380, and 300 in place of 450. origin: bench/instructions_c.cpp, g++ 12 -O2 with assertions
+///   Cost    instructions of a small message with its share of MPI_Waitall: a send 256 in place of 531, a receive 712 in place of 1139;
+///           blocking 204 in place of 381, and 298 in place of 446. origin: bench/instructions_c.cpp, g++ 12 -O2 with assertions
 ///   Limit   small forms only: the large twins take the long way.
 ///   Tests   test/c/pt2pt_test.cpp (both forms against each other), test/c/requests_test.cpp
 #pragma once

@@ -91,7 +91,7 @@ message& call::object(MPI_Message h, char const* argument) const {
 
 void call::objects(MPI_Request const* h, std::int64_t n, char const* argument, MPI_Request const* null) {
     for (std::int64_t i = 0; i < n; ++i)
-        if ((!null || h[i] != *null) && !binding_.requests.find_handle(h[i])) [[unlikely]]
+        if ((!null || h[i] != *null) && h[i] != binding_.left && !binding_.requests.find_handle(h[i])) [[unlikely]]
             nth(h, i, argument);
 }
 

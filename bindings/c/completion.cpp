@@ -47,7 +47,7 @@ std::optional<failure> end(binding& b, MPI_Request& handle, request& r, MPI_Stat
     std::optional<ending> wrong;
     if (handle == b.left) {
         handle = MPI_REQUEST_NULL;
-        tell(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+        tell_sent(status);
     } else if (r.plain) {
         wrong = static_cast<plain_transfer&>(r).end(status);
         b.requests.retire(word_of(std::exchange(handle, MPI_REQUEST_NULL)));
@@ -95,6 +95,8 @@ public:
         told_ = place + 1;
         if (e.code != MPI_SUCCESS) failed(e, blamed, index, place);
     }
+    /// The first n statuses were written, by whomever.
+    void told(int n) noexcept { told_ = n; }
     void add_empty(int place) {
         tell_empty(nth(statuses_, place));
         told_ = place + 1;
@@ -116,6 +118,36 @@ private:
         sentence_ = "request " + std::to_string(index) + ": " + e.sentence;
     }
 };
+
+using retirement = handle_table<request>::retirement;
+
+/// Ends a request of an array that is none, a send that has left, or a transfer on this lane that is over and went well. False: it
+/// is something else, and nothing was done. For who holds the lane's lock.
+template <class Engine> bool end_now(binding& b, mpt::lane<stack> const& home, Engine& engine, retirement& retired,
+                                     MPI_Request& handle, MPI_Status* status) noexcept {
+    if (handle == b.left) return tell_sent(status), handle = MPI_REQUEST_NULL, true;
+    auto* const r = active(b, handle);
+    if (!r) return tell_empty(status), true;
+    if (!r->plain) return false;
+    auto& t = static_cast<plain_transfer&>(*r);
+    if (&t.home() != &home || !t.ended(engine, status)) return false;
+    retired.add(word_of(std::exchange(handle, MPI_REQUEST_NULL)));
+    return true;
+}
+
+/// Waits for the transfer at place `from` of an array, and ends it with those behind it that are over: the place of the next one. It
+/// is `from` where that did not go well.
+int end_run(binding& b, plain_transfer const& first, int from, int n, MPI_Request* handles, MPI_Status* statuses) {
+    auto& home = first.home();
+    int at = from;
+    auto const take = [&](auto& engine) {
+        retirement retired{b.requests};
+        while (at < n && end_now(b, home, engine, retired, handles[at], nth(statuses, at))) ++at;
+        return at != from || first.is_over();
+    };
+    if (!home.enter(take)) home.wait(first.about(), take);
+    return at;
+}
 
 /// The first that is done; progress is made. Nothing: none is.
 std::optional<int> any_done(std::vector<pending> const& all) {
@@ -190,11 +222,24 @@ void Test(call& on, MPI_Request& handle, int& flag, MPI_Status* status) {
 }
 
 void Waitall(call& on, int n, MPI_Request* handles, MPI_Status* statuses) {
+    auto& b = on.of();
     endings all{on, statuses};
-    for (int i = 0; i < n; ++i) {
-        if (auto* const r = active(on.of(), handles[i])) all.add(handles[i], *r, i, i);
-        else all.add_empty(i);
+    for (int i = 0; i < n;) {
+        if (handles[i] == b.left) {
+            handles[i] = MPI_REQUEST_NULL;
+            tell_sent(nth(statuses, i++));
+            continue;
+        }
+        auto* const r = active(b, handles[i]);
+        if (!r) {
+            tell_empty(nth(statuses, i++));
+            continue;
+        }
+        auto const next = r->plain ? end_run(b, static_cast<plain_transfer&>(*r), i, n, handles, statuses) : i;
+        if (next == i) all.add(handles[i], *r, i, i), ++i;
+        else i = next;
     }
+    all.told(n);
     all.close();
 }
 void Testall(call& on, int n, MPI_Request* handles, int& flag, MPI_Status* statuses) {

@@ -5,6 +5,7 @@ HEAD = '''// Generated from bindings/c/mpi_api.tbl: chapter {number}, {title}.
 #include "call.hpp"
 #include "comm.hpp"
 #include "entries.hpp"
+#include "quick.hpp"
 #include "win.hpp"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" // of functions that are not supported yet
@@ -317,7 +318,17 @@ class Entry:
         prototype = declare.prototype(returns, form, self.constants, 'P').removesuffix(';')
         attribute = f'{declare.prototype(returns, form, self.constants).removesuffix(";")} ' \
                     f'__attribute__((weak, alias("P{name}")));'
-        return [prototype + ' {', *('    ' + line for line in self.body(name, large)), '}', attribute]
+        body = [self.short_way()] if self.f.quick and not large else self.body(name, large)
+        return [prototype + ' {', *('    ' + line for line in body), '}', attribute]
+
+    def short_way(self):
+        return f'return quick::{self.name}({", ".join(p.name for p in self.params)});'
+
+    def otherwise(self):
+        """What a function with a short way does where that is none."""
+        name, params, _ = self.f.forms()[0]
+        prototype = declare.prototype(declare.spaced(self.f.returns.c), (self.name, params, False), self.constants, '').removesuffix(';')
+        return [prototype + ' {', *('    ' + line for line in self.body(name, False)), '}', '']
 
     def body(self, name, large):
         if self.f.returns.name != 'ERROR_CODE':
@@ -332,7 +343,7 @@ class Entry:
         before, given, after = [], ['on'], []
         for p in self.params:
             self.pass_on(p, large, before, given, after)
-        act = [*self.handled_by(before), *before, f'{self.name}({", ".join(given)});', *after]
+        act = [*self.handled_by(before), *before, f'{"::" * (self.f.quick and not large)}{self.name}({", ".join(given)});', *after]
         undo = self.undo()
         if len(act) == 1:
             return [f'{head}, [&](call &on) {{ {act[0]} }}{undo});']
@@ -401,7 +412,13 @@ def chapter(api, constants, number):
     for entry in entries:
         if not entry.f.later and entry.f.returns.name == 'ERROR_CODE':
             lines += [*entry.checked(), '']
-    lines += ['} // namespace', '', 'extern "C" {', '']
+    lines += ['} // namespace', '']
+    if any(entry.f.quick for entry in entries):
+        lines += ['namespace mpt::c::quick::otherwise {', '']
+        for entry in entries:
+            lines += entry.otherwise() if entry.f.quick else []
+        lines += ['} // namespace mpt::c::quick::otherwise', '']
+    lines += ['extern "C" {', '']
     for entry in entries:
         for form in entry.f.forms():
             lines += [*entry.entry(form), '']

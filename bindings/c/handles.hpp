@@ -49,10 +49,14 @@ template <class T> class handle_table {
     std::mutex changing_;
 
     slot* at(std::uint32_t number) const noexcept {
-        if (number < first_number || number >= used_.load(std::memory_order_acquire))
-            return nullptr; // sync(c.handles): acquire
+        if (number < first_number || number >= used_.load(std::memory_order_acquire)) // sync(c.handles): acquire
+            return nullptr;
+        return &slot_of(number);
+    }
+    /// Of a number that was given out.
+    slot& slot_of(std::uint32_t number) const noexcept {
         auto const i = number - first_number;
-        return &(*chunks_[i / per_chunk])[i % per_chunk];
+        return (*chunks_[i / per_chunk])[i % per_chunk];
     }
 
 public:
@@ -102,18 +106,30 @@ public:
     }
     /// The handle, which lives and is not predefined, is dead from here on; its object waits to be revived.
     void retire(std::uintptr_t word) noexcept {
-        auto const g = guard();
-        end_life(word, retired_);
+        guarded([&] { end_life(word, retired_); });
     }
+    /// Handles that are retired one after the other, under one lock.
+    class retirement {
+        handle_table& table_;
+        std::unique_lock<std::mutex> lock_;
+
+    public:
+        explicit retirement(handle_table& t) noexcept : table_{t}, lock_{t.changing_, std::defer_lock} {}
+        void add(std::uintptr_t word) noexcept {
+            if (!table_.alone_ && !lock_.owns_lock()) lock_.lock();
+            table_.end_life(word, table_.retired_);
+        }
+    };
     /// The object that was retired last, and a new handle's word; nullptr: there is none.
     T* revive(std::uintptr_t& word) noexcept {
-        auto const g = guard();
-        if (retired_ == 0) return nullptr;
-        auto const number = retired_;
-        auto& s = *at(number);
-        retired_ = s.next_free;
-        word = begin_life(s, number);
-        return s.object;
+        return guarded([&]() -> T* {
+            if (retired_ == 0) return nullptr;
+            auto const number = retired_;
+            auto& s = slot_of(number);
+            retired_ = s.next_free;
+            word = begin_life(s, number);
+            return s.object;
+        });
     }
     /// The living handle with this integer; the integer itself where there is none (a null or dead handle).
     std::uintptr_t word_from(std::uint32_t number) const noexcept {
@@ -144,10 +160,17 @@ private:
     /// The slot goes to the front of a list of dead ones.
     slot& end_life(std::uintptr_t word, std::uint32_t& list) noexcept {
         auto const number = static_cast<std::uint32_t>(word);
-        auto& s = *at(number);
+        auto& s = slot_of(number);
         s.generation.store(static_cast<std::uint32_t>(word >> 32) + 1, std::memory_order_release); // sync(c.handle): release
         s.next_free = std::exchange(list, number);
         return s;
+    }
+    /// What every message does: one thread alone asks for no lock.
+    template <class F> decltype(auto) guarded(F&& f) {
+        if (alone_) [[likely]]
+            return f();
+        std::lock_guard const g{changing_};
+        return f();
     }
     std::unique_lock<std::mutex> guard() { return alone_ ? std::unique_lock<std::mutex>{} : std::unique_lock{changing_}; }
     /// The next number; 0: there is none.

@@ -19,7 +19,6 @@ class plain_transfer final : public request {
     protocol::request* under_way_ = nullptr;
     int peer_ = MPI_PROC_NULL; // rank in its communicator
 
-    wire on() const noexcept { return {*lane_, under_way_->wanted.context}; }
     bool receives() const noexcept { return under_way_->kind == protocol::role::receive; }
     std::size_t room() const noexcept { return receives() ? under_way_->into.size() : under_way_->from.size(); }
     ending ending_of(outcome const& o, bool received, std::size_t room) const;
@@ -34,6 +33,18 @@ public:
         blamed = c.handle;
         active = true;
     }
+    wire on() const noexcept { return {*lane_, under_way_->wanted.context}; }
+    bool is_over() const noexcept { return under_way_->complete; }
+    /// Is it over, and went well? Then it has ended, and its status is told. For who holds its lane's lock.
+    template <class Engine> bool ended(Engine& engine, MPI_Status* status) noexcept {
+        auto& r = *under_way_;
+        if (!r.complete || r.result.how != mpt::status::ok) return false;
+        if (receives()) tell(status, peer_, r.result.label, static_cast<std::int64_t>(r.result.bytes));
+        else tell_sent(status);
+        active = false;
+        engine.drop(r);
+        return true;
+    }
     /// finish(), and what is told of a good end is told. An ending: the error.
     std::optional<ending> end(MPI_Status* status);
 
@@ -43,6 +54,7 @@ public:
         return lane_ == &home ? under_way_->complete : lane_->peek(*under_way_);
     }
     mpt::lane<stack>& home() noexcept override { return *lane_; }
+    mpt::lane<stack>& home() const noexcept { return *lane_; }
     waiting about() const noexcept override;
     ending seen() override { return ending_of(under_way_->result, receives(), room()); }
     ending finish() override;

@@ -27,6 +27,8 @@ inline void tell(MPI_Status* s, int source, int tag, std::int64_t n, bool cancel
     set_cancelled(*s, cancelled);
     s->MPI_internal[3] = s->MPI_internal[4] = 0;
 }
+/// A send's.
+inline void tell_sent(MPI_Status* s) noexcept { tell(s, MPI_ANY_SOURCE, MPI_ANY_TAG, 0); }
 /// The empty status: of a null or inactive request, and of a send.
 inline void tell_empty(MPI_Status* s) noexcept {
     tell(s, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);

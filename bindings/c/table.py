@@ -7,7 +7,7 @@ import reading
 FUNCTION = re.compile(r'MPI_[A-Z]\w*$')
 PARAMETER = re.compile(r'(\w+): ([A-Z][A-Z_]*)(?:=(\w+))?(?:\[([^\]]+)\])?((?: [^\s]+)*)$')
 FUNCTION_WORDS = {'large': False, 'returns': True, 'deprecated': True, 'c-only': False, 'later': False,
-                  'anytime': False}
+                  'anytime': False, 'quick': False}
 PARAMETER_WORDS = {'out': False, 'inout': False, 'of': True, 'null': False, 'inplace': False, 'root': False, 'leader': False,
                    'later-ranks': False, 'to-neighbours': False, 'from-neighbours': False, 'unless-no-op': False, 'async': False, 'committed': False,
                    'large': False}
@@ -62,6 +62,7 @@ class Function:
     c_only: bool
     later: bool                     # there is no implementation yet
     anytime: bool                   # may be called before MPI_Init and after MPI_Finalize
+    quick: bool                     # its small form tries a short way first (quick.hpp)
     line: int
 
     def forms(self):
@@ -171,7 +172,7 @@ class Api:
         said = reading.words(more, FUNCTION_WORDS, entry.line, self.report)
         returns = self._kind_of(entry.line, said.get('returns', 'ERROR_CODE'))
         function = Function(name, entry.text, returns, [], 'large' in said, said.get('deprecated', ''), 'c-only' in said,
-                            'later' in said, 'anytime' in said, entry.line)
+                            'later' in said, 'anytime' in said, 'quick' in said, entry.line)
         self._parameters(entry, function)
         self._large(function)
         self.names[name] = entry.line

@@ -303,7 +303,7 @@ def written(api):
     for f in api.functions():
         words = ['large'] * f.large + ([f'returns={f.returns.name}'] if f.returns.name != 'ERROR_CODE' else [])
         words += ([f'deprecated={f.deprecated}'] if f.deprecated else []) + ['c-only'] * f.c_only
-        words += ['later'] * f.later + ['anytime'] * f.anytime
+        words += ['later'] * f.later + ['anytime'] * f.anytime + ['quick'] * f.quick
         yield ' '.join([f.name, *words]) + ': ' + f.text + ' ' + ', '.join(written_parameter(p) for p in f.parameters)
 
 

@@ -1,10 +1,12 @@
 // Chapter 3 of the C interface: sends and receives of every mode, requests, probes, buffers, and what is refused.
 #include <numeric>
 
+#include "../support/dice.hpp"
 #include "ranks.hpp"
 
 namespace {
 
+using mpt::c::here;
 using mpt::c::test::expect_failure;
 using mpt::c::test::ranks;
 
@@ -330,6 +332,131 @@ TEST(CPt2pt, LargeCountsAreTheSameCall) {
         int small = 0;
         MPI_Get_count(&s, MPI_INT, &small);
         EXPECT_EQ(small, MPI_UNDEFINED); // does not fit an int
+    });
+}
+
+/// What a call may be given, good or bad.
+struct given {
+    bool buffer;
+    int count;
+    MPI_Datatype type;
+    int peer, tag;
+    MPI_Comm comm;
+
+    given(mpt::test::dice& random, bool receives, std::initializer_list<MPI_Datatype> types,
+          std::initializer_list<MPI_Comm> comms)
+        : buffer{random.below(8) != 0}, count{random.one_of({-1, 0, 1, 2, 3, 9, 20})}, type{random.one_of(types)},
+          peer{random.one_of<int>({0, 0, 0, 0, 1, -7, MPI_PROC_NULL, receives ? MPI_ANY_SOURCE : 0})},
+          tag{random.one_of<int>({7, 7, 7, 7, -5, receives ? MPI_ANY_TAG : 7})}, comm{random.one_of(comms)} {}
+};
+
+/// What a call did: its code and sentence, what it received, and the status.
+struct done {
+    int code = -1;
+    std::string sentence;
+    std::vector<int> data = std::vector<int>(50, -1);
+    MPI_Status status{};
+    int bytes = -1;
+
+    void told(int returned, std::string const& name) {
+        code = returned;
+        if (code != MPI_SUCCESS) sentence = here().last_error;
+        if (auto const at = sentence.find(name + "_c"); at != sentence.npos) sentence.erase(at + name.size(), 2);
+        MPI_Get_count(&status, MPI_BYTE, &bytes);
+    }
+};
+void expect_same(done const& a, done const& b) {
+    EXPECT_EQ(a.code, b.code) << a.sentence << b.sentence;
+    EXPECT_EQ(a.sentence, b.sentence);
+    EXPECT_EQ(a.data, b.data);
+    EXPECT_EQ(a.bytes, b.bytes);
+    EXPECT_EQ(a.status.MPI_SOURCE, b.status.MPI_SOURCE);
+    EXPECT_EQ(a.status.MPI_TAG, b.status.MPI_TAG);
+}
+/// Takes every message of tag 7, the first one into `into`.
+void take_all(MPI_Comm c, done& into) {
+    for (int flag = 1; c != MPI_COMM_NULL;) {
+        MPI_Iprobe(0, 7, c, &flag, MPI_STATUS_IGNORE);
+        if (!flag) return;
+        std::vector<int> other(50);
+        MPI_Recv(into.bytes < 0 ? into.data.data() : other.data(), 200, MPI_BYTE, 0, 7, c, &into.status);
+        MPI_Get_count(&into.status, MPI_BYTE, &into.bytes);
+    }
+}
+done sent(given const& g, bool large, bool started) {
+    auto const out = numbers_from(100, 50);
+    void const* const at = g.buffer ? out.data() : nullptr;
+    MPI_Request r = MPI_REQUEST_NULL;
+    done d;
+    if (started) {
+        d.told(large ? MPI_Isend_c(at, g.count, g.type, g.peer, g.tag, g.comm, &r)
+                     : MPI_Isend(at, g.count, g.type, g.peer, g.tag, g.comm, &r),
+               "MPI_Isend");
+        EXPECT_EQ(r == MPI_REQUEST_NULL, d.code != MPI_SUCCESS);
+        EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    } else {
+        d.told(large ? MPI_Send_c(at, g.count, g.type, g.peer, g.tag, g.comm)
+                     : MPI_Send(at, g.count, g.type, g.peer, g.tag, g.comm),
+               "MPI_Send");
+    }
+    d.bytes = -1;
+    take_all(g.comm, d);
+    return d;
+}
+/// Of a message of `ints` from this rank.
+done received(given const& g, int ints, bool large, bool started) {
+    auto const out = numbers_from(200, ints);
+    MPI_Request r = MPI_REQUEST_NULL;
+    done d;
+    void* const at = g.buffer ? d.data.data() : nullptr;
+    if (g.comm != MPI_COMM_NULL) MPI_Send(out.data(), ints, MPI_INT, 0, 7, g.comm);
+    if (!started) {
+        d.told(large ? MPI_Recv_c(at, g.count, g.type, g.peer, g.tag, g.comm, &d.status)
+                     : MPI_Recv(at, g.count, g.type, g.peer, g.tag, g.comm, &d.status),
+               "MPI_Recv");
+    } else if (int const code = large ? MPI_Irecv_c(at, g.count, g.type, g.peer, g.tag, g.comm, &r)
+                                      : MPI_Irecv(at, g.count, g.type, g.peer, g.tag, g.comm, &r);
+               code != MPI_SUCCESS) {
+        EXPECT_EQ(r, MPI_REQUEST_NULL);
+        d.told(code, "MPI_Irecv");
+    } else {
+        d.told(MPI_Wait(&r, &d.status), "MPI_Wait");
+        EXPECT_EQ(r, MPI_REQUEST_NULL);
+    }
+    done rest;
+    take_all(g.comm, rest);
+    bool const took = g.peer != MPI_PROC_NULL && (d.code == MPI_SUCCESS || d.code == MPI_ERR_TRUNCATE);
+    EXPECT_EQ(rest.bytes < 0, took || g.comm == MPI_COMM_NULL);
+    return d;
+}
+
+// The large twins have no short way.
+TEST(CPt2pt, TheSmallFormAndItsTwinDoTheSameWithWhateverTheyAreGiven) {
+    mpt::test::seeds const seeds{400};
+    ranks(1, [&](int, int) {
+        MPI_Datatype pair = MPI_DATATYPE_NULL, gaps = MPI_DATATYPE_NULL, raw = MPI_DATATYPE_NULL, dead = MPI_DATATYPE_NULL;
+        MPI_Type_contiguous(2, MPI_INT, &pair);
+        MPI_Type_commit(&pair);
+        MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
+        MPI_Type_commit(&gaps);
+        MPI_Type_contiguous(2, MPI_INT, &raw);
+        MPI_Type_dup(pair, &dead);
+        auto const gone = dead;
+        MPI_Type_free(&dead);
+        MPI_Comm twin = MPI_COMM_NULL;
+        MPI_Comm_dup(MPI_COMM_WORLD, &twin);
+        for (unsigned seed = seeds.first; seed != seeds.first + seeds.count && !testing::Test::HasFailure(); ++seed) {
+            SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
+            mpt::test::dice random{seed};
+            auto const started = random.coin();
+            auto const ints = random.one_of({0, 1, 2, 3, 9, 20});
+            given const out{random, false, {MPI_INT, MPI_BYTE, pair, gaps, raw, gone}, {MPI_COMM_WORLD, twin, MPI_COMM_NULL}};
+            given const in{random, true, {MPI_INT, MPI_BYTE, pair, gaps, raw, gone}, {MPI_COMM_WORLD, twin, MPI_COMM_NULL}};
+            expect_same(sent(out, false, started), sent(out, true, started));
+            expect_same(received(in, ints, false, started), received(in, ints, true, started));
+        }
+        MPI_Comm_free(&twin);
+        for (auto* t : {&pair, &gaps, &raw}) MPI_Type_free(t);
     });
 }
 

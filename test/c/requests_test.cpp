@@ -585,4 +585,72 @@ TEST(CRequests, AWindowOutlivesItsCommunicatorAndAMessageTooLongSpoilsNoOther) {
     });
 }
 
+/// A place of an array that is waited for as one.
+enum class place : std::uint8_t { nothing, inactive, left, receive, from_anybody, twins, persistent, synchronous };
+
+/// Rank 1 waits for an array of whatever there is; rank 0, which sends what is received, knows it by the same dice.
+void wait_for_all_sorts(mpt::test::dice& random, int me, MPI_Comm twin, bool early) {
+    auto const n = static_cast<int>(random.below(40));
+    std::vector<place> sorts;
+    std::vector<int> in(static_cast<std::size_t>(n) + 1, -1), too_long(in.size());
+    std::vector<MPI_Request> all(in.size(), MPI_REQUEST_NULL);
+    std::vector<MPI_Status> statuses(in.size());
+    for (int i = 0; i < n; ++i) {
+        auto const s = static_cast<place>(random.one_of({0, 1, 2, 3, 3, 3, 3, 4, 5, 6, 7}));
+        sorts.push_back(s);
+        *at(too_long, i) = random.below(12) == 0;
+        auto* const r = at(all, i);
+        auto* const to = at(in, i);
+        if (me == 0) continue;
+        if (s == place::left) MPI_Isend(&n, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, r);
+        if (s == place::receive) MPI_Irecv(to, 1, MPI_INT, 0, i, MPI_COMM_WORLD, r);
+        if (s == place::from_anybody) MPI_Irecv(to, 1, MPI_INT, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, r);
+        if (s == place::twins) MPI_Irecv(to, 1, MPI_INT, 0, i, twin, r);
+        if (s == place::persistent || s == place::inactive) MPI_Recv_init(to, 1, MPI_INT, 0, i, MPI_COMM_WORLD, r);
+        if (s == place::persistent) MPI_Start(r);
+        if (s == place::synchronous) MPI_Issend(&n, 1, MPI_INT, 0, i, MPI_COMM_WORLD, r);
+    }
+    if (early) MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0, x = 0; me == 0 && i < n; ++i) {
+        int const k = n - 1 - i, out[2]{k + 1000, 0}; // against the array's order
+        auto const s = sorts[static_cast<std::size_t>(k)];
+        if (s == place::synchronous) MPI_Recv(&x, 1, MPI_INT, 1, k, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (s < place::receive || s == place::synchronous) continue;
+        MPI_Send(out, 1 + *at(too_long, k), MPI_INT, 1, k, s == place::twins ? twin : MPI_COMM_WORLD);
+    }
+    if (me == 0) return;
+    bool failed = false;
+    auto const code = MPI_Waitall(n, all.data(), statuses.data());
+    for (int i = 0; i < n; ++i) {
+        auto const s = sorts[static_cast<std::size_t>(i)];
+        bool const received = s >= place::receive && s != place::synchronous;
+        failed |= received && *at(too_long, i);
+        EXPECT_EQ(*at(in, i), received ? i + 1000 : -1);
+        if (received) expect_message(*at(statuses, i), 0, i, 1);
+        else expect_empty(*at(statuses, i));
+        EXPECT_EQ(*at(all, i) != MPI_REQUEST_NULL, s == place::persistent || s == place::inactive);
+        if (*at(all, i) != MPI_REQUEST_NULL) MPI_Request_free(at(all, i));
+    }
+    EXPECT_EQ(code, failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS);
+    for (int i = 0; failed && i < n; ++i) {
+        auto const s = sorts[static_cast<std::size_t>(i)];
+        bool const wrong = s >= place::receive && s != place::synchronous && *at(too_long, i);
+        EXPECT_EQ(at(statuses, i)->MPI_ERROR, wrong ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
+    }
+}
+
+TEST(CRequests, AnArrayOfAllSortsIsWaitedForAsOne) {
+    mpt::test::seeds const seeds{60};
+    ranks(2, [&](int me, int) {
+        auto twin = dup_of(MPI_COMM_WORLD);
+        for (unsigned seed = seeds.first; seed != seeds.first + seeds.count; ++seed) {
+            SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
+            mpt::test::dice random{seed};
+            auto const early = random.coin();
+            wait_for_all_sorts(random, me, twin, early);
+        }
+        MPI_Comm_free(&twin);
+    });
+}
+
 } // namespace

@@ -97,7 +97,9 @@ public:
     /// Starts a send whose from, what, peer and mode are set. Completes at once where it can.
     void send(request& r) noexcept;
     /// Starts a receive whose into (or provide) and what are set.
-    void receive(request& r) noexcept;
+    [[gnu::always_inline]] inline void receive(request& r) noexcept;
+    /// Starts a receive into one piece. nullptr: nothing was done, for the peer is not reached, or there is no memory.
+    [[gnu::always_inline]] inline request* receive(envelope const& wanted, sink into) noexcept;
     /// Receives a message that take() returned. MPI-4.1 section 3.8.2.
     void receive(request& r, arrival& taken) noexcept;
     /// The earliest message that fits, or nullptr. find leaves it there; take makes it the caller's.
@@ -180,6 +182,7 @@ public:
 private:
     using peer_state = peer;
     struct landing;
+    struct arriving;
     template <class E> static constexpr bool lends = transport_lending<E>;
     template <class E> static constexpr bool reads = Use.rndv_get && transport_readable<E>;
     template <class E> static constexpr bool joins = Use.rndv_get && transport_joint<E>;
@@ -270,10 +273,10 @@ private:
 
     // receiving
     void on_frame(frame const& f) noexcept;
-    void on_e0(frame const& f) noexcept;
+    [[gnu::always_inline]] inline void on_e0(frame const& f) noexcept;
     [[gnu::noinline]] std::span<std::byte const> on_other(frame const& f) noexcept;
     std::span<std::byte const> gather(frame const& f) noexcept;
-    bool land(request& r, frame const& f, wire::label const& what) noexcept;
+    [[gnu::always_inline]] inline bool land(request& r, frame const& f, wire::label const& what) noexcept;
     void on_message(frame const& f, op what, posted_hook* matched) noexcept;
     void deliver(request& r, arrival& a) noexcept;
     bool prepare(request& r, std::uint64_t size) noexcept;

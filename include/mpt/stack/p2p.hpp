@@ -54,7 +54,7 @@ public:
         send_long(to, label, source{data}, send_mode::standard);
     }
     /// Sends what fits a frame if nothing stands in its way; false: nothing was sent.
-    [[gnu::noinline]] bool try_send(rank to, tag label, std::span<std::byte const> data) const {
+    [[gnu::noinline]] bool try_send(rank to, tag label, std::span<std::byte const> data) const noexcept {
         return send_now(to, label, data.data(), data.size());
     }
     void ssend(rank to, tag label, std::span<std::byte const> data) const {
@@ -63,9 +63,17 @@ public:
     /// Receives at most into.size() bytes; the outcome says truncated when the message was longer. from may be any_source.
     outcome recv(rank from, tag label, std::span<std::byte> into) const {
         if (from != any_source)
-            if (auto const got = recv_fast(from, label, into)) [[likely]]
+            if (auto const got = try_recv(from, label, into)) [[likely]]
                 return outcome_of(from, got, into.size());
         return recv_long(from, label, sink{into}, nullptr, nullptr);
+    }
+    /// Looks for a message for a while, where nothing is posted or kept. from: not any_source. False: nothing was received.
+    [[gnu::noinline]] protocol::received try_recv(rank from, tag label, std::span<std::byte> into) const noexcept {
+        return spin_for(from, label, into.data(), into.size());
+    }
+    static outcome outcome_of(rank from, protocol::received const& got, std::size_t room) noexcept {
+        auto const n = static_cast<std::uint64_t>(got.bytes);
+        return {from, tag{got.label}, n, n <= room ? status::ok : status::truncated};
     }
     /// A value, in place.
     template <std::size_t N>
@@ -118,7 +126,7 @@ public:
     }
     template <class Stop> outcome recv(rank from, tag label, sink const& into, Stop& stop) const {
         if (auto const bytes = into.contiguous())
-            if (auto const got = recv_fast(from, label, *bytes)) [[likely]]
+            if (auto const got = try_recv(from, label, *bytes)) [[likely]]
                 return outcome_of(from, got, bytes->size());
         return finish(*start_recv(from, label, into), {wait_for::receive, context_, from, label, into.size()}, stop);
     }
@@ -299,14 +307,7 @@ private:
         return lane_->enter([&](engine_type & e)
                                 __attribute__((always_inline)) { return e.send_now(to, context_, label, data, n); });
     }
-    static outcome outcome_of(rank from, protocol::received const& got, std::size_t room) noexcept {
-        auto const n = static_cast<std::uint64_t>(got.bytes);
-        return {from, tag{got.label}, n, n <= room ? status::ok : status::truncated};
-    }
-    [[gnu::noinline]] protocol::received recv_fast(rank from, tag label, std::span<std::byte> into) const {
-        return spin_for(from, label, into.data(), into.size());
-    }
-    [[gnu::always_inline]] protocol::received spin_for(rank from, tag label, std::byte* into, std::size_t room) const {
+    [[gnu::always_inline]] protocol::received spin_for(rank from, tag label, std::byte* into, std::size_t room) const noexcept {
         // Every 256th look (about 2 us) is a full round, so that nobody who needs us starves. Not oftener: a round that meets the
         // awaited message does not know that it is awaited, and keeps it as unexpected. Leaving the loop costs one request.
         auto const spins = lane_->looks();

@@ -22,7 +22,7 @@ template <class World, class Route, protocol_set Use> std::size_t engine<World, 
     std::size_t moved = 0;
     ++counts_.rounds;
     wires_.each([&](auto& wire) noexcept {
-        moved += wire.poll([this](frame const& f) noexcept { on_frame(f); }, budget);
+        moved += wire.poll(arriving{*this}, budget);
         wire.flush();
     });
     if (!stuck_.empty()) [[unlikely]]

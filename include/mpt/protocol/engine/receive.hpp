@@ -15,9 +15,25 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     r.kind = role::receive;
     r.complete = r.matched = false;
     r.result = {};
-    if (auto* a = take(r.wanted)) return receive(r, *a);
+    if (auto* a = take(r.wanted)) [[unlikely]]
+        return receive(r, *a);
     r.at = phase::posted;
-    if (matching_.post(r, r.wanted) != status::ok) finish(r, status::no_memory);
+    if (matching_.post(r, r.wanted) != status::ok) [[unlikely]]
+        finish(r, status::no_memory);
+}
+
+template <class World, class Route, protocol_set Use>
+request* engine<World, Route, Use>::receive(envelope const& wanted, sink into) noexcept {
+    if (!reaches(wanted.source)) [[unlikely]]
+        return nullptr;
+    auto* const r = make();
+    if (!r) [[unlikely]]
+        return nullptr;
+    r->into = into, r->wanted = wanted;
+    receive(*r);
+    if (r->complete && !r->matched) [[unlikely]] // the tables had no room for it
+        return drop(*r), nullptr;
+    return r;
 }
 
 template <class World, class Route, protocol_set Use>
@@ -86,6 +102,17 @@ engine<World, Route, Use>::receive_now(rank from, context_id context, tag label,
 
 // --- frames ---------------------------------------------------------------------------------------------------------------
 
+/// The sink of a round of progress: what most frames are is inlined there, whatever its size, and makes no call.
+template <class World, class Route, protocol_set Use> struct engine<World, Route, Use>::arriving {
+    engine& on;
+
+    [[gnu::always_inline]] void operator()(frame const& f) const noexcept {
+        if (f.op == static_cast<std::uint16_t>(op::e0)) [[likely]]
+            return on.on_e0(f);
+        on.on_frame(frame{f}); // a copy, so that the other frames never lie in memory
+    }
+};
+
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_frame(frame const& f) noexcept {
     switch (auto const what = static_cast<op>(f.op)) {
     [[likely]] case op::e0:
@@ -149,12 +176,15 @@ inline bool parse_message(frame const& f, op what, arrival& a, std::span<std::by
 
 /// What most frames are: a small message, and most often its receive is posted.
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_e0(frame const& f) noexcept {
-    auto const what = wire::read<wire::label>(f.payload);
-    if (!what || what->tag < 0) [[unlikely]]
-        return on_message(f, op::e0, nullptr);
-    auto* const hook = matching_.match({what->context(), f.from, tag{what->tag}});
-    if (!hook || !land(static_cast<request&>(*hook), f, *what)) [[unlikely]]
-        on_message(f, op::e0, hook);
+    wire::label what;
+    if (f.payload.size() < sizeof what) [[unlikely]]
+        return on_message(frame{f}, op::e0, nullptr);
+    std::memcpy(&what, f.payload.data(), sizeof what);
+    if (what.tag < 0) [[unlikely]]
+        return on_message(frame{f}, op::e0, nullptr);
+    auto* const hook = matching_.match({what.context(), f.from, tag{what.tag}});
+    if (!hook || !land(static_cast<request&>(*hook), f, what)) [[unlikely]]
+        on_message(frame{f}, op::e0, hook);
 }
 
 /// A small message goes to where its receive wants it, if that is one piece that is known. False: nothing was done.

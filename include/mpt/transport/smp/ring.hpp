@@ -33,6 +33,8 @@ private:
     std::uint32_t head_ = 0; // frames written, modulo 2^32
     std::uint32_t room_ = 0; // cells known to be free
 
+    static constexpr std::uint32_t ahead = 4; // so many cells before they are written, their lines are asked for
+
 public:
     ring_writer() = default;
     /// first: what both counters start from; the credit line starts there too.
@@ -46,6 +48,8 @@ public:
         if (room_ == 0) [[unlikely]]
             if (!refresh()) return nullptr;
         --room_;
+        if (room_ > ahead) [[likely]] // a cell that the reader is through with
+            fetch_to_write(cells_ + ((head_ + ahead) & mask_));
         return cells_ + (head_++ & mask_);
     }
 

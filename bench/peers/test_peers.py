@@ -60,7 +60,7 @@ class Figures(unittest.TestCase):
 
 class Runs(unittest.TestCase):
     def shell(self, script):
-        return peers.measure(peers.Library('sh', ['sh', '-c', script], 'x'), 2, [], {min(peers.os.sched_getaffinity(0))})
+        return peers.measure(peers.Library('sh', ['sh', '-c', script], {'any': 'x'}), 2, 'any', [], {min(peers.os.sched_getaffinity(0))})
 
     def test_lines_of_figures_are_read_and_others_are_not(self):
         rows, took, why = self.shell('echo "latency 8 0.25 us"; echo noise; echo "barrier 0 1e-3 us"')

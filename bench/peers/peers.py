@@ -222,7 +222,13 @@ def table(rows, names):
 
 HEADLINES = [('latency', 2, 8), ('latency', 2, 4096), ('latency', 2, 65536), ('latency', 2, 1 << 20), ('rate', 2, 8), ('bw', 2, 1 << 20), ('bibw', 2, 1 << 20),
              ('barrier', 2, 0), ('barrier', 8, 0), ('allreduce', 2, 8), ('allreduce', 2, 1 << 20), ('allreduce', 8, 1 << 20), ('bcast', 8, 1 << 20),
-             ('alltoall', 8, 1024), ('start-up', 64, 0), ('memory', 64, 0)]
+             ('alltoall', 8, 1024), ('start-up', 64, 0), ('memory', 64, 0), ('threads_latency_4', 2, 8), ('threads_rate_4', 2, 8), ('threads_put_rate_4', 2, 8),
+             ('put', 2, 8), ('fetch_and_op', 2, 8), ('accumulate', 2, 65536)]
+
+
+def family(test):
+    """The same by another number of threads is of one family."""
+    return re.sub(r'_\d+$', '', test)
 
 
 def names_of(result):
@@ -241,8 +247,8 @@ def markdown(result):
     lines = [f"# mpt {result['version']} beside its peers: {m['cpu']}, {m['cores']} cores{', virtual' if m['virtual'] else ''}, {result['date']}", '',
              f"Linux {m['kernel']}; medians of {result['rounds']} rounds, in which the libraries take turns; all ranks on two CPUs. Quartiles are in the JSON file.",
              'Bold: the best. Ratios are of times (of rates the inverse): below 1, mpt is ahead.', '']
-    for test in dict.fromkeys(r['test'] for r in result['rows']):
-        lines += [f'## {test}', '', *table([r for r in result['rows'] if r['test'] == test], names_of(result)), '']
+    for test in dict.fromkeys(family(r['test']) for r in result['rows']):
+        lines += [f'## {test}', '', *table([r for r in result['rows'] if family(r['test']) == test], names_of(result)), '']
     return '\n'.join(lines + ['## Left out', '', *(f'- {s}' for s in result['left_out'])]) + '\n'
 
 

@@ -52,6 +52,9 @@ class Figures(unittest.TestCase):
             page.write_text('no marks')
             self.assertRaises(SystemExit, peers.put_table, data, page)
 
+    def test_numbers_of_threads_are_rows_of_one_table(self):
+        self.assertEqual([peers.family(t) for t in ('threads_rate_16', 'rate', 'put_bw')], ['threads_rate', 'rate', 'put_bw'])
+
     def test_plots_are_xml_and_the_report_says_what_is_left_out(self):
         xml.dom.minidom.parseString(plot.page(result()['rows'], peers.names_of(result())))
         xml.dom.minidom.parseString(plot.page([], []))

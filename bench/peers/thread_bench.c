@@ -11,7 +11,7 @@
  *     rma_rate      windows of 64 puts, gets, accumulates of 8 bytes and a flush by rank 0's threads, each at a place of its own: in one
  *                   window, and (_own) in one for each thread
  *     rma           an operation and its flush by one thread; memory of the library, and (_private) of the program; windows of 64 puts or
- *                   gets and a flush (_bw)
+ *                   gets and a flush (_bw); a window whose hint says that accumulates are of rows (_rows: MPI-4.1)
  *
  * Only MPI-3 functions. */
 #define _GNU_SOURCE
@@ -116,11 +116,11 @@ AND_FLUSH(put, 64)
 AND_FLUSH(get, 64)
 AND_FLUSH(accumulate, 64)
 
-static void open_windows(int n, long bytes, void* own) {
+static void open_windows(int n, long bytes, void* own, MPI_Info hints) {
     for (int i = 0; i < n; ++i) {
         void* base = own;
-        if (own) MPI_Win_create(own, bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &wins[i]);
-        else MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &wins[i]);
+        if (own) MPI_Win_create(own, bytes, 1, hints, MPI_COMM_WORLD, &wins[i]);
+        else MPI_Win_allocate(bytes, 1, hints, MPI_COMM_WORLD, &base, &wins[i]);
         memset(base, 0, (size_t)bytes);
         MPI_Win_lock_all(0, wins[i]);
     }
@@ -150,7 +150,7 @@ static void rma_rate(void) {
     } const all[] = {{{"put_rate", "put_rate_own"}, put_64},
                      {{"get_rate", "get_rate_own"}, get_64},
                      {{"accumulate_rate", "accumulate_rate_own"}, accumulate_64}};
-    open_windows(most, most * apart, NULL);
+    open_windows(most, most * apart, NULL, MPI_INFO_NULL);
     for (size_t t = 0; t < sizeof all / sizeof *all; ++t)
         for (int own = 0; own < 2; ++own)
             for (int n = 1; n <= most; n *= 2) {
@@ -160,7 +160,7 @@ static void rma_rate(void) {
     close_windows(most);
 }
 
-static void rma_on(char const* end, void* own, long bytes) {
+static void rma_on(char const* end, void* own, long bytes, MPI_Info hints) {
     static long const sizes[] = {8, 4096, 65536, 1048576};
     struct {
         char const* name;
@@ -173,7 +173,7 @@ static void rma_on(char const* end, void* own, long bytes) {
                      {"compare_and_swap", compare_and_swap_1, 0, 1},
                      {"put_bw", put_64, 1, 64},
                      {"get_bw", get_64, 1, 64}};
-    open_windows(1, bytes, own);
+    open_windows(1, bytes, own, hints);
     for (size_t t = 0; t < sizeof all / sizeof *all; ++t)
         for (size_t s = 0; s < (all[t].sized ? sizeof sizes / sizeof *sizes : 1); ++s) {
             double const seconds = time_of((struct job){.once = all[t].once, .bytes = sizes[s]}, 1);
@@ -187,8 +187,13 @@ static void rma_on(char const* end, void* own, long bytes) {
 static void rma(void) {
     long const bytes = 1 << 20;
     void* const own = zeroed(1, (size_t)bytes);
-    rma_on("", NULL, bytes);
-    rma_on("_private", own, bytes);
+    MPI_Info rows = MPI_INFO_NULL;
+    MPI_Info_create(&rows);
+    MPI_Info_set(rows, "mpi_accumulate_granularity", "65536");
+    rma_on("", NULL, bytes, MPI_INFO_NULL);
+    rma_on("_private", own, bytes, MPI_INFO_NULL);
+    rma_on("_rows", NULL, bytes, rows);
+    MPI_Info_free(&rows);
     free(own);
 }
 

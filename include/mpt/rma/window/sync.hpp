@@ -5,8 +5,9 @@
 ///        none --lock_all-> lock_all --unlock_all--> none
 ///        none, with so many targets locked one by one                 beside all of them: post --wait, test--> over
 ///
-///   A lock is looked at by the usual waiter, whose bell is rung by who gives the lock back: it is a hand-over like a message's
-///   (wait/doorbell.hpp), with the sleeper's place in the control block in front of the lock. Words between start and post, complete and wait are empty messages, which wake who sleeps.
+///   A lock is looked at by the usual waiter, whose bell is rung by who gives the lock back: a hand-over like a message's
+///   (wait/doorbell.hpp), with the sleeper's place in the control block in front of the lock. Words between start and post, complete
+///   and wait are empty messages, which wake who sleeps.
 ///   Source   MPI-4.1 section 12.5.
 #pragma once
 #include <mpt/rma/window.hpp>

@@ -2,15 +2,15 @@
  *
  *     mpiexec -n N halo [-T THREADS] [-s STEPS] [-c COLUMNS] [-r ROWS]
  *
- *      rank 0   ~~~~~~|~~~~~~|~~~~~~   halo row above         A plate whose edges meet (a torus), relaxed by averages of neighbours. Each
- *               ......|......|......                          rank has ROWS rows; each of its threads has a strip of columns, and talks to
- *               thread|thread|thread                          the same thread of the ranks above and below, at once with the others:
- *               ......|......|......                          puts its edge into their halo, flushes, and raises their signal.
- *               ~~~~~~|~~~~~~|~~~~~~   halo row below
+ *      rank 0   ~~~~~~|~~~~~~|~~~~~~   halo row above     A plate whose edges meet (a torus), relaxed by averages of neighbours.
+ *               ......|......|......                      Each rank has ROWS rows; each of its threads has a strip of columns,
+ *               thread|thread|thread                      and talks to the same thread of the ranks above and below, at once
+ *               ......|......|......                      with the others: puts its edge into their halo, flushes, and raises
+ *               ~~~~~~|~~~~~~|~~~~~~   halo row below     their signal.
  *
- * Halos are twice there: one is read while the next comes. That is enough, because a neighbour's thread sends the halo of step s only after
- * it has ours of step s - 1, which we sent when we had read that of s - 2. All results are compared with a serial solution, bit by
- * bit; a difference ends the program with 1. Prints what a step takes: `halo_rma_THREADS 0 TIME us`, and
+ * Halos are twice there: one is read while the next comes. That is enough, because a neighbour's thread sends the halo of step s
+ * only after it has ours of step s - 1, which we sent when we had read that of s - 2. All results are compared with a serial
+ * solution, bit by bit; a difference ends the program with 1. Prints what a step takes: `halo_rma_THREADS 0 TIME us`, and
  * `halo_messages_...`. */
 #define _GNU_SOURCE
 #include "../peers/team.h"
@@ -19,7 +19,7 @@ static int rank, size, threads = 2, above, below;
 static long steps = 200, columns = 512, rows = 64;
 static double *now, *next;
 
-/* --- the plate ------------------------------------------------------------------------------------------------------------------- */
+/* --- the plate ------------------------------------------------------------------------------------------------------- */
 
 static double first_value(long row, long column) { return (double)((row * 7919 + column * 104729) % 1000); }
 
@@ -47,7 +47,7 @@ static double* serial(void) {
     return a;
 }
 
-/* --- halos ------------------------------------------------------------------------------------------------------------------------ */
+/* --- halos ----------------------------------------------------------------------------------------------------------- */
 
 enum { from_above, from_below };
 
@@ -100,7 +100,7 @@ static void exchange_messages(struct strip s) {
     MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
 }
 
-/* --- all steps --------------------------------------------------------------------------------------------------------------------- */
+/* --- all steps ------------------------------------------------------------------------------------------------------- */
 
 typedef void exchange_of(struct strip s);
 static pthread_barrier_t strips;

@@ -2,23 +2,23 @@
  *
  *     mpiexec -n N sweep [-T THREADS] [-s SWEEPS] [-x NX] [-y NY] [-z NZ] [-a ANGLES] [-g GROUPS] [-k CHUNK]
  *
- *       z                       Ranks form a grid over y and z; each has all of x, and ny * nz columns of cells. From each corner a
- *       |  [ 2 ]-->[ 3 ]        wave goes through the grid: a rank takes the fluxes that flow in from the ranks before it in y and in z,
- *       |    ^       ^          solves CHUNK planes of x, and hands on what flows out, so the ranks of a diagonal work at once.
- *       |  [ 0 ]-->[ 1 ]        Threads share the energy groups: each sweeps its own through all eight octants, and talks
- *       '----------- y          for itself.
+ *       z                       Ranks form a grid over y and z; each has all of x, and ny * nz columns of cells. From each corner
+ *       |  [ 2 ]-->[ 3 ]        a wave goes through the grid: a rank takes the fluxes that flow in from the ranks before it in y
+ *       |    ^       ^          and in z, solves CHUNK planes of x, and hands on what flows out, so the ranks of a diagonal work
+ *       |  [ 0 ]-->[ 1 ]        at once. Threads share the energy groups: each sweeps its own through all eight octants, and
+ *       '----------- y          talks for itself.
  *
- * By puts: one window in a passive epoch for all the time, with a place and a signal for every face of a group's sweep. The number of
- * the sweep is the signal, so nothing is cleared; between two sweeps all meet, as SNAP's convergence test does. The sums of
- * all angles' fluxes are compared with those of a serial sweep; a difference ends the program with 1. Prints
- * what a sweep takes: `sweep_messages_THREADS 0 TIME ms`, and `sweep_rma_...`. */
+ * By puts: one window in a passive epoch for all the time, with a place and a signal for every face of a group's sweep. The
+ * number of the sweep is the signal, so nothing is cleared; between two sweeps all meet, as SNAP's convergence test does. The
+ * sums of all angles' fluxes are compared with those of a serial sweep; a difference ends the program with 1. Prints what a
+ * sweep takes: `sweep_messages_THREADS 0 TIME ms`, and `sweep_rma_...`. */
 #define _GNU_SOURCE
 #include "../peers/team.h"
 
 static int rank, size, grid[2], place[2], threads = 2;
 static long sweeps = 3, nx = 32, ny = 8, nz = 8, angles = 8, groups = 8, chunk = 8;
 
-/* --- the physics: what flows out of a cell, by what flows in ------------------------------------------------------------------------ */
+/* --- the physics: what flows out of a cell, by what flows in --------------------------------------------------------- */
 
 /* A block of cells that is solved at once: where it lies in the whole, and what flows through it. */
 struct block {
@@ -64,7 +64,7 @@ static struct block new_block(long y0, long z0, long my, long mz) {
 static void free_block(struct block* b) { free(b->in_x), free(b->in_y), free(b->in_z), free(b->flux); }
 static void clear(double* face, long n) { memset(face, 0, (size_t)n * sizeof *face); }
 
-/* --- faces between ranks --------------------------------------------------------------------------------------------------------------- */
+/* --- faces between ranks --------------------------------------------------------------------------------------------- */
 
 /* One face of one chunk of a group's sweep. */
 struct face {
@@ -120,7 +120,7 @@ static int beside(int across, int by) {
     return p[across] < 0 || p[across] >= grid[across] ? -1 : p[0] * grid[1] + p[1];
 }
 
-/* --- a sweep ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- a sweep --------------------------------------------------------------------------------------------------------- */
 
 struct work {
     struct way const* way;

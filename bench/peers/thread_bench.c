@@ -1,17 +1,18 @@
-/* thread_bench - threads of two ranks that talk at once, and one-sided operations: one source for every MPI, run by bench/peers.py.
+/* thread_bench - threads of two ranks that talk at once, and one-sided operations: one source for every MPI (bench/peers.py).
  *
  *     mpiexec -n 2 thread_bench [-T THREADS] [-t SECONDS] TEST...
  *
- * Rank 0 prints a line a figure: `test bytes value unit`; of tests by several threads the name says how many: threads_rate_4. Every batch is about as long
- * as `-t` says, found by trials, and not shorter than some milliseconds: in less, threads run one after another.
+ * Rank 0 prints a line a figure: `test bytes value unit`; of tests by several threads the name says how many: threads_rate_4.
+ * Every batch is about as long as `-t` says, found by trials, and not shorter than some milliseconds: in less, threads run one
+ * after another.
  *
  *     latency       each thread with its partner, 8 bytes there and back: half of it
- *     rate          windows of 64 messages of 8 bytes to the partner, all threads' together: on one communicator, and (rate_own) on one
- *                   for each pair of threads
- *     rma_rate      windows of 64 puts, gets, accumulates of 8 bytes and a flush by rank 0's threads, each at a place of its own: in one
- *                   window, and (_own) in one for each thread
- *     rma           an operation and its flush by one thread; memory of the library, and (_private) of the program; windows of 64 puts or
- *                   gets and a flush (_bw); a window whose hint says that accumulates are of rows (_rows: MPI-4.1)
+ *     rate          windows of 64 messages of 8 bytes to the partner, all threads' together: on one communicator, and (rate_own)
+ *                   on one for each pair of threads
+ *     rma_rate      windows of 64 puts, gets, accumulates of 8 bytes and a flush by rank 0's threads, each at a place of its own:
+ *                   in one window, and (_own) in one for each thread
+ *     rma           an operation and its flush by one thread; memory of the library, and (_private) of the program; windows of 64
+ *                   puts or gets and a flush (_bw); a window whose hint says that accumulates are of rows (_rows: MPI-4.1)
  *
  * Only MPI-3 functions. */
 #define _GNU_SOURCE
@@ -31,7 +32,7 @@ static void say(char const* test, int threads, long bytes, double value, char co
     fflush(stdout);
 }
 
-/* --- how often ----------------------------------------------------------------------------------------------------------------- */
+/* --- how often ------------------------------------------------------------------------------------------------------- */
 
 struct job {
     void (*once)(int thread, struct job const* j);
@@ -54,7 +55,7 @@ static double time_of(struct job j, int threads) {
     return run_team(threads, repeat, &j) / (double)j.calls;
 }
 
-/* --- messages -------------------------------------------------------------------------------------------------------------------- */
+/* --- messages -------------------------------------------------------------------------------------------------------- */
 
 static void ping_pong(int thread, struct job const* j) {
     char out[8] = {0}, in[8];
@@ -76,7 +77,7 @@ static void stream(int thread, struct job const* j) {
     else MPI_Send(out, 1, MPI_CHAR, 0, thread, c);
 }
 
-/* --- one-sided operations ---------------------------------------------------------------------------------------------------------- */
+/* --- one-sided operations -------------------------------------------------------------------------------------------- */
 
 static char* data;
 
@@ -132,7 +133,7 @@ static void close_windows(int n) {
     free(data);
 }
 
-/* --- tests --------------------------------------------------------------------------------------------------------------------------- */
+/* --- tests ----------------------------------------------------------------------------------------------------------- */
 
 static void latency(void) {
     for (int n = 1; n <= most; n *= 2) say("latency", n, 8, time_of((struct job){.once = ping_pong}, n) / 2 * 1e6, "us");

@@ -109,19 +109,20 @@ TYPED_TEST(rma_window, post_and_start_meet_complete_and_wait_too) {
 }
 
 TYPED_TEST(rma_window, who_locks_alone_is_alone) {
-    this->on(3, [](auto world, auto& w) {
-        for (int i = 0; i < 50; ++i) {
-            w.lock(rma::lock_kind::exclusive, 0);
-            auto const x = get(w, 0, 3);
-            w.flush(0);
-            put(w, x + 1, 0, 3);
+    for (int const n : {3, 11}) // of so many some find no place in line
+        this->on(n, [n](auto world, auto& w) {
+            for (int i = 0; i < 150 / n; ++i) {
+                w.lock(rma::lock_kind::exclusive, 0);
+                auto const x = get(w, 0, 3);
+                w.flush(0);
+                put(w, x + 1, 0, 3);
+                w.unlock(0);
+            }
+            world.barrier();
+            w.lock(rma::lock_kind::shared, 0);
+            EXPECT_EQ(get(w, 0, 3), 150 / n * n);
             w.unlock(0);
-        }
-        world.barrier();
-        w.lock(rma::lock_kind::shared, 0);
-        EXPECT_EQ(get(w, 0, 3), 150);
-        w.unlock(0);
-    });
+        });
 }
 
 TYPED_TEST(rma_window, fetches_of_one_number_give_every_value_once) {
@@ -232,8 +233,105 @@ TYPED_TEST(rma_window, memory_comes_to_a_dynamic_window_and_goes) {
         w->fence();
         EXPECT_EQ(a[1], 41 - world.rank());
         w->detach(a.data());
+        expect_error(error_class::rma_flavor, {"dynamic"}, [&] { w->shared(0); });
         w->detach(b.data());
         w->free();
+    });
+}
+
+/// Whatever way the memory is reached by, and on any side of it.
+TYPED_TEST(rma_window, what_is_not_attached_is_not_touched) {
+    this->job(2, [](auto world) {
+        auto const w = rma_window<TypeParam>::make(world, {.how = rma::flavor::dynamic});
+        std::vector<std::int64_t> own(4, 3);
+        auto const peer = 1 - world.rank();
+        auto const all = world.allgather(reinterpret_cast<std::uint64_t>(own.data()));
+        std::int64_t x = 9;
+        auto const refused = [&](mpt::rank r, int from) {
+            auto const where = static_cast<std::int64_t>(all[static_cast<std::size_t>(r.value)]) + 8 * from;
+            auto const at = "address " + std::to_string(where);
+            auto const no = [&](auto&& f) { expect_error(error_class::rma_range, {at.c_str(), "not attached"}, f); };
+            no([&] { w->put({&x, 1, number}, {r, where, 1, number}); });
+            no([&] { w->get({&x, 1, number}, {r, where, 1, number}); });
+            no([&] { w->accumulate({&x, 1, number}, {r, where, 1, number}, operation::sum); });
+            no([&] { w->fetch_and_op(&x, &x, number, r, where, operation::sum); });
+            no([&] { w->compare_and_swap(&x, &x, &x, number, r, where); });
+        };
+        w->lock_all();
+        refused(peer, 0), refused(world.rank(), 0);
+        w->attach(std::as_writable_bytes(std::span{own}).subspan(8, 8));
+        w->attach(std::as_writable_bytes(std::span{own}).subspan(16, 8));
+        world.barrier();
+        refused(peer, 0), refused(peer, 3);
+        std::int64_t const two[]{5, 6};
+        w->put({two, 2, number}, {peer, static_cast<std::int64_t>(all[static_cast<std::size_t>(peer)]) + 8, 2, number});
+        w->unlock_all();
+        world.barrier();
+        EXPECT_EQ(own, (std::vector<std::int64_t>{3, 5, 6, 3}));
+        w->detach(&own[1]);
+        world.barrier();
+        w->lock_all();
+        refused(peer, 1);
+        w->unlock_all();
+        w->free();
+    });
+}
+
+/// Rows go at a kernel's speed where an epoch is one rank's alone, and where the window was made so: single elements too, then.
+TYPED_TEST(rma_window, threads_of_one_rank_update_the_same_elements) {
+    this->job(2, [](auto world) {
+        for (bool const rows : {false, true}) {
+            auto const w = rma_window<TypeParam>::make(
+                world, {.how = rma::flavor::allocate, .size = 8 * 64, .unit = 8, .rows_locked = rows});
+            std::fill_n(reinterpret_cast<std::int64_t*>(w->own().base), 64, 0);
+            world.barrier();
+            if (rows) w->lock_all();
+            else w->lock(rma::lock_kind::exclusive, 0);
+            auto const work = [&](bool row) {
+                std::vector<std::int64_t> const ones(64, 1);
+                for (int i = 0; i < 300; ++i) {
+                    std::int64_t was = 0;
+                    if (row) w->accumulate({ones.data(), 64, number}, {0, 0, 64, number}, operation::sum);
+                    else w->fetch_and_op(ones.data(), &was, number, 0, i % 64, operation::sum);
+                    std::int64_t seen = 0;
+                    do {
+                        auto const expected = was, next = was + 1;
+                        w->compare_and_swap(&next, &expected, &was, number, 0, 63);
+                        seen = expected;
+                    } while (was != seen);
+                }
+            };
+            std::thread other{[&] { work(false); }};
+            work(true);
+            other.join();
+            if (rows) w->unlock_all();
+            else w->unlock(0);
+            world.barrier();
+            if (world.rank() == 0)
+                for (int i = 0; i < 64; ++i) {
+                    auto const singles = 300 / 64 + (i < 300 % 64), swaps = i == 63 ? 600 : 0;
+                    EXPECT_EQ(at(*w, i), 2 * (300 + singles + swaps)) << i; // of both ranks
+                }
+            w->free();
+        }
+    });
+}
+
+TYPED_TEST(rma_window, parts_that_loads_reach_are_told) {
+    this->on(2, [](auto world, auto& w) {
+        int const me = world.rank();
+        at(w, 2) = 20 + me;
+        w.fence();
+        auto const theirs = w.shared(1 - me), mine = w.shared(me);
+        EXPECT_EQ(mine.base, w.own().base);
+        EXPECT_EQ(mine.size, 64u);
+        EXPECT_EQ(theirs.unit, 8);
+        if (std::is_same_v<TypeParam, mpt::local_stack>) {
+            ASSERT_EQ(theirs.size, 64u);
+            EXPECT_EQ(reinterpret_cast<std::int64_t*>(theirs.base)[2], 21 - me);
+        } else EXPECT_EQ(theirs.size, 0u);
+        EXPECT_EQ(w.shared(mpt::proc_null).base, w.shared(0).base);
+        w.fence({.no_succeed = true});
     });
 }
 
@@ -302,7 +400,6 @@ TYPED_TEST(rma_window, epochs_in_a_wrong_order_are_sentences) {
         wrong([&] { w.start(both); });
         w.complete();
         w.wait();
-        expect_error(error_class::rma_flavor, {"shared"}, [&] { w.shared(0); });
         expect_error(error_class::rma_flavor, {"dynamic"}, [&] { w.attach({}); });
         expect_error(error_class::rma_flavor, {"dynamic"}, [&] { w.detach(nullptr); });
         w.fence();
@@ -323,11 +420,14 @@ TYPED_TEST(rma_window, memory_that_one_rank_has_not_is_an_error_of_all) {
     });
 }
 
+/// Of more attachments than the table has places only the agent knows.
 TEST(rma_window_over_streams, what_an_agent_is_asked_for_outside_is_told_by_the_flush) {
     using here = rma_window<mpt::local_stream_stack>;
     here::job(2, [](auto world) {
         auto const w = here::make(world, {.how = rma::flavor::dynamic});
         std::int64_t own = 3, x = 9;
+        std::vector<std::int64_t> many(200);
+        for (std::size_t i = 0; i < many.size(); i += 2) w->attach(std::as_writable_bytes(std::span{many}).subspan(8 * i, 8));
         auto const all = world.allgather(reinterpret_cast<std::uint64_t>(&own));
         auto const peer = 1 - world.rank();
         auto const where = static_cast<std::int64_t>(all[static_cast<std::size_t>(peer)]);

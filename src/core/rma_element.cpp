@@ -179,8 +179,8 @@ void combine(element_action const& a, std::span<memory_run const> runs, std::byt
 }
 
 void compare_and_swap(std::size_t size, std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old,
-                      lock_word<>& wide) {
-    bool const has_word = size == 2 || size == 4 || size == 8;
+                      lock_word<>& wide, bool locked) {
+    bool const has_word = !locked && (size == 2 || size == 4 || size == 8);
     if (has_word && is_aligned(reinterpret_cast<std::uintptr_t>(at), size))
         return by_size(size, [&]<class Word>(Word) { swap_where<Word>(at, expected, desired, old); });
     holding const alone{wide};

@@ -336,13 +336,54 @@ void reductions() {
     MPI_Reduce_local_c(mine.of(0), result.of(0), block, MPI_UINT8_T, MPI_MAX), check(true, block, 1);
 }
 
+/// Memory of processes' own: written and read by the kernel, combined by its owner.
+void windows() {
+    region const mine{1}, open{1};
+    MPI_Win w = MPI_WIN_NULL;
+    MPI_Win_create(open.of(0), block, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+    mine.fill(0, rank), open.clear(0);
+    MPI_Win_fence(0, w);
+    MPI_Put_c(mine.of(0), odd, MPI_BYTE, other, 0, odd, MPI_BYTE, w);
+    MPI_Win_fence(0, w);
+    EXPECT(open.holds(0, odd, other));
+    mine.clear(0);
+    MPI_Get_c(mine.of(0), odd, MPI_BYTE, other, 0, odd, MPI_BYTE, w);
+    MPI_Win_fence(0, w);
+    EXPECT(mine.holds(0, odd, rank));
+    MPI_Datatype piece = MPI_DATATYPE_NULL; // a small count of a large type, at a displacement beyond an int's
+    MPI_Type_contiguous(static_cast<int>(period), MPI_BYTE, &piece), piece = committed(piece);
+    std::memset(mine.of(0), 99, 16);
+    MPI_Put(mine.of(0), 16, MPI_BYTE, other, two_gib + 100, 16, MPI_BYTE, w);
+    MPI_Win_fence(0, w);
+    for (int i = 0; i < 16; ++i) EXPECT(open.of(0)[two_gib + 100 + i] == 99);
+    MPI_Put(mine.of(0), 1025, piece, other, 0, 1025, piece, w);
+    MPI_Win_fence(0, w);
+    EXPECT(open.of(0)[0] == 99 && open.of(0)[16] == byte_of(16, other) && open.of(0)[block - 1] == 0);
+    mine.fill(0, rank), open.fill(0, other);
+    MPI_Win_fence(0, w);
+    MPI_Accumulate_c(mine.of(0), odd, MPI_UINT8_T, other, 0, odd, MPI_UINT8_T, MPI_MAX, w); // theirs has our numbers
+    MPI_Win_fence(0, w);
+    EXPECT(open.holds(0, block, other));
+    mine.fill(0, other); // as is what we ask of them, whatever is there
+    MPI_Accumulate_c(mine.of(0), odd, MPI_UINT8_T, other, 0, odd, MPI_UINT8_T, MPI_MAX, w);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, w);
+    bool right = true;
+    for (auto const first : open.pieces())
+        for (MPI_Count i = first; i < first + period; ++i) {
+            auto const before = byte_of(i, other), asked = byte_of(i, rank);
+            right &= open.of(0)[i] == (i < odd && asked > before ? asked : before);
+        }
+    EXPECT(right);
+    MPI_Type_free(&piece), MPI_Win_free(&w);
+}
+
 struct part {
     char const* name;
     void (*run)();
 };
-constexpr part parts[]{{"messages", messages},   {"both_ways", both_ways},  {"partitions", partitions}, {"elements", elements},
-                       {"datatypes", datatypes}, {"packing", packing},      {"gathers", gathers},       {"scatters", scatters},
-                       {"alltoalls", alltoalls}, {"reductions", reductions}};
+constexpr part parts[]{{"messages", messages},   {"both_ways", both_ways},   {"partitions", partitions}, {"elements", elements},
+                       {"datatypes", datatypes}, {"packing", packing},       {"gathers", gathers},       {"scatters", scatters},
+                       {"alltoalls", alltoalls}, {"reductions", reductions}, {"windows", windows}};
 
 } // namespace
 

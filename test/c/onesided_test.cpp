@@ -509,6 +509,164 @@ TEST(COneSided, ATargetThatComputesNeedsNotCallMpi) {
     }
 }
 
+// --- threads --------------------------------------------------------------------------------------------------------------------
+
+/// What threads of all ranks do to one window at once: to places of their own, which nobody else touches, and to counters of all.
+class crowd {
+    static constexpr int tickets = 0, sum = 1, swapped = 2, fetched_sum = 3, row = 4, row_length = 8, places = row + row_length;
+    int size_, threads_;
+
+public:
+    MPI_Win win = MPI_WIN_NULL;
+    std::vector<long> mine;
+
+    crowd(int flavor, int size, int threads) : size_{size}, threads_{threads} {
+        auto const n = places + size * threads;
+        auto const bytes = MPI_Aint{n} * MPI_Aint{sizeof(long)};
+        mine.resize(at(n));
+        if (flavor == MPI_WIN_FLAVOR_CREATE)
+            MPI_Win_create(mine.data(), bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        else {
+            MPI_Win_allocate(bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &base_, &win);
+            std::fill_n(base_, n, 0L);
+        }
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    ~crowd() { EXPECT_EQ(MPI_Win_free(&win), MPI_SUCCESS); }
+
+    /// What one thread has done to the ranks' counters, and the tickets that it drew.
+    struct tally {
+        std::vector<long> sums, fetched_sums, swaps, rows;
+        std::vector<std::pair<int, long>> tickets;
+        explicit tally(int size) : sums(at(size)), fetched_sums(sums), swaps(sums), rows(sums) {}
+    };
+
+    void act(random_source& random, int me, int thread, std::vector<long>& own, tally& t) {
+        int const to = below(random, size_);
+        long const x = 1 + below(random, 100), one = 1;
+        MPI_Aint const place = places + me * threads_ + thread;
+        long got = -1;
+        MPI_Request r = MPI_REQUEST_NULL;
+        switch (below(random, 8)) {
+        case 0:
+            ok(MPI_Put(&x, 1, MPI_LONG, to, place, 1, MPI_LONG, win)), ok(MPI_Win_flush(to, win));
+            own[at(to)] = x;
+            break;
+        case 1:
+            ok(MPI_Rput(&x, 1, MPI_LONG, to, place, 1, MPI_LONG, win, &r)), ok(MPI_Wait(&r, MPI_STATUS_IGNORE));
+            ok(MPI_Win_flush_all(win));
+            own[at(to)] = x;
+            break;
+        case 2:
+            ok(MPI_Rget(&got, 1, MPI_LONG, to, place, 1, MPI_LONG, win, &r)), ok(MPI_Wait(&r, MPI_STATUS_IGNORE));
+            EXPECT_EQ(got, own[at(to)]);
+            break;
+        case 3:
+            ok(MPI_Fetch_and_op(&one, &got, MPI_LONG, to, tickets, MPI_SUM, win)), ok(MPI_Win_flush_local(to, win));
+            t.tickets.emplace_back(to, got);
+            break;
+        case 4: ok(MPI_Accumulate(&x, 1, MPI_LONG, to, sum, 1, MPI_LONG, MPI_SUM, win)), t.sums[at(to)] += x; break;
+        case 5:
+            ok(MPI_Rget_accumulate(&x, 1, MPI_LONG, &got, 1, MPI_LONG, to, fetched_sum, 1, MPI_LONG, MPI_SUM, win, &r));
+            ok(MPI_Wait(&r, MPI_STATUS_IGNORE));
+            EXPECT_GE(got, t.fetched_sums[at(to)]) << "at least what we have added ourselves";
+            t.fetched_sums[at(to)] += x;
+            break;
+        case 6: swap(to), ++t.swaps[at(to)]; break;
+        case 7: add_row(to, x, r), t.rows[at(to)] += x; break;
+        }
+    }
+    void add_row(int to, long x, MPI_Request r = MPI_REQUEST_NULL) {
+        std::vector<long> const all(row_length, x);
+        ok(MPI_Raccumulate(all.data(), row_length, MPI_LONG, to, row, row_length, MPI_LONG, MPI_SUM, win, &r));
+        ok(MPI_Wait(&r, MPI_STATUS_IGNORE)), ok(MPI_Win_flush_local_all(win));
+    }
+    /// Adds one, by a swap.
+    void swap(int to) {
+        long seen = 0, found = -1;
+        for (;; seen = found) {
+            long const next = seen + 1;
+            ok(MPI_Compare_and_swap(&next, &seen, &found, MPI_LONG, to, swapped, win)), ok(MPI_Win_flush(to, win));
+            if (found == seen) return;
+        }
+    }
+    /// Adds one to each of a row, alone with it, by reading and writing.
+    void rewrite_row(int to) {
+        long all[row_length];
+        ok(MPI_Get(all, row_length, MPI_LONG, to, row, row_length, MPI_LONG, win)), ok(MPI_Win_flush(to, win));
+        for (auto& x : all) ++x;
+        ok(MPI_Put(all, row_length, MPI_LONG, to, row, row_length, MPI_LONG, win)), ok(MPI_Win_flush(to, win));
+    }
+
+    /// The counters are what all threads together have made of them, and no ticket was drawn twice.
+    void expect(int me, std::vector<tally> const& mine_did) {
+        std::vector<long> did(at(4 * size_)), all(did.size());
+        std::vector<int> drawn(at(size_ * most_tickets));
+        for (auto const& t : mine_did) {
+            for (int r = 0; r < size_; ++r) {
+                long const four[] = {t.sums[at(r)], t.swaps[at(r)], t.fetched_sums[at(r)], t.rows[at(r)]};
+                for (int i = 0; i < 4; ++i) did[at(4 * r + i)] += four[i];
+            }
+            for (auto [to, ticket] : t.tickets) ++drawn.at(at(to * most_tickets) + static_cast<std::size_t>(ticket));
+        }
+        MPI_Allreduce(did.data(), all.data(), 4 * size_, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(MPI_IN_PLACE, drawn.data(), size_ * most_tickets, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        std::vector<long> is(at(places));
+        MPI_Win_lock(MPI_LOCK_SHARED, me, 0, win);
+        MPI_Get(is.data(), places, MPI_LONG, me, 0, places, MPI_LONG, win);
+        MPI_Win_unlock(me, win);
+        for (int i = 0; i < most_tickets; ++i) EXPECT_EQ(drawn[at(me * most_tickets + i)], i < is[tickets] ? 1 : 0) << i;
+        for (int i = 0; i < 3; ++i) EXPECT_EQ(is[at(sum + i)], all[at(4 * me + i)]) << "counter " << i;
+        for (int i = 0; i < row_length; ++i) EXPECT_EQ(is[at(row + i)], all[at(4 * me + 3)]) << "row, element " << i;
+    }
+
+private:
+    static constexpr int most_tickets = 4000;
+    long* base_ = nullptr;
+};
+
+TEST(COneSided, ThreadsOfAllRanksShareAWindow) {
+    constexpr int threads = 3, turns = 150;
+    auto const seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    for (int const flavor : {MPI_WIN_FLAVOR_ALLOCATE, MPI_WIN_FLAVOR_CREATE})
+        ranks(3, [&](int me, int size) {
+            crowd c{flavor, size, threads};
+            std::vector<crowd::tally> did(at(threads), crowd::tally{size});
+            auto const everybody = [&](auto const& f) {
+                std::vector<std::thread> all;
+                for (int t = 0; t < threads; ++t) all.push_back(mpt::c::test::thread_of_rank([&, t] { f(t); }));
+                for (auto& t : all) t.join();
+            };
+            MPI_Win_lock_all(0, c.win);
+            everybody([&](int t) {
+                random_source random{seed + static_cast<unsigned>(me * threads + t)};
+                std::vector<long> own(at(size));
+                for (int i = 0; i < turns; ++i) c.act(random, me, t, own, did[at(t)]);
+            });
+            MPI_Win_unlock_all(c.win);
+            MPI_Barrier(MPI_COMM_WORLD);
+            c.expect(me, did);
+            MPI_Barrier(MPI_COMM_WORLD);
+            // Each thread locks a target of its own; who has it alone reads and writes what others update.
+            everybody([&](int t) {
+                int const to = (me + t) % size;
+                for (int i = 0; i < turns / 3; ++i) {
+                    bool const alone = i % 2 == 0;
+                    ok(MPI_Win_lock(alone ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, to, 0, c.win));
+                    if (alone) c.rewrite_row(to), ++did[at(t)].rows[at(to)];
+                    c.add_row(to, 2), did[at(t)].rows[at(to)] += 2;
+                    c.swap(to), ++did[at(t)].swaps[at(to)];
+                    ok(MPI_Win_unlock(to, c.win));
+                }
+            });
+            MPI_Barrier(MPI_COMM_WORLD);
+            c.expect(me, did);
+            MPI_Barrier(MPI_COMM_WORLD);
+        });
+}
+
 // --- requests -------------------------------------------------------------------------------------------------------------------
 
 TEST(COneSided, RequestsAreWaitedForInEveryWay) {

@@ -56,6 +56,7 @@ template <class Stack> class agent {
     control<world_type>& control_;
     exposed_memory const& memory_;
     boot::job& job_;
+    bool const locked_; // all elements change under the part's lock
     [[no_unique_address]] world_type world_{};
     typename world_type::atomics::template atomic<bool> stop_{false};
     std::vector<std::byte> letter_, answer_;
@@ -63,8 +64,8 @@ template <class Stack> class agent {
     world::helper thread_;                          // the last: it begins at once
 
 public:
-    agent(channel<Stack> wire, control<world_type>& c, exposed_memory const& memory, boot::job& job)
-        : wire_{wire}, control_{c}, memory_{memory}, job_{job}, thread_{[this] { run(); }} {}
+    agent(channel<Stack> wire, control<world_type>& c, exposed_memory const& memory, boot::job& job, bool locked)
+        : wire_{wire}, control_{c}, memory_{memory}, job_{job}, locked_{locked}, thread_{[this] { run(); }} {}
     ~agent() {
         stop_.store(true, std::memory_order_release); // sync(rma.stop): release
         control_.agent.ring(world_, job_.fences());
@@ -143,16 +144,16 @@ private:
         for (auto const& r : l.runs()) copy_bytes(p, at(r), r.bytes), p += r.bytes;
     }
     void update(opened_letter const& l) {
-        element_action const action{l.head.op, l.head.kind};
+        element_action const asked{l.head.op, l.head.kind}, action = locked_ ? asked.under_lock() : asked;
         bool const looks = l.head.op != operation::no_op;
         must(action.is_valid() && (!looks || l.data.size() == l.bytes_of_runs()));
-        for (auto const& r : l.runs()) must(action.whole() == 0 || r.bytes % action.whole() == 0);
+        for (auto const& r : l.runs()) must(asked.whole() == 0 || r.bytes % asked.whole() == 0);
         combine(action, l.runs(), looks ? l.data.data() : nullptr, answer_.empty() ? nullptr : answer_.data(), control_.wide);
     }
     void swap(opened_letter const& l) {
         must(l.head.runs == 1 && l.data.size() == 2 * l.bytes_of_runs() && !answer_.empty());
         auto const n = answer_.size();
-        compare_and_swap(n, at(l.places[0]), l.data.data(), l.data.data() + n, answer_.data(), control_.wide);
+        compare_and_swap(n, at(l.places[0]), l.data.data(), l.data.data() + n, answer_.data(), control_.wide, locked_);
     }
 };
 

@@ -12,6 +12,9 @@
 ///
 ///   Data come packed, as a message carries them: pairs without their gaps. `old`, where there is one, gets what was there.
 ///
+///   Where nobody else can change a part's elements meanwhile (an exclusive lock), or all have agreed on it (a window's hint), all of
+///   them go under the lock, and rows of any kind at a kernel's speed.
+///
 ///   Order   An element's change acquires and releases, so what a rank has written before it changes a flag is there for who reads
 ///           the flag by another accumulate.
 ///   Cost    sum, bit operations, replace, no_op of integers: one instruction an element. Else a kernel's call and a compare-and-swap.
@@ -44,14 +47,21 @@ public:
     /// Of elements that a processor changes at once: how long they are; of others 0.
     std::size_t whole() const noexcept { return whole_; }
     kernel function() const noexcept { return combine_; }
+    /// The same, no element by the processor.
+    element_action under_lock() const noexcept {
+        auto a = *this;
+        a.whole_ = 0;
+        return a;
+    }
 };
 
 /// The elements in these runs, in their order, become what they were `op` the operand's. Runs hold whole elements together; one may
 /// end in the middle of a pair that has a gap. old: null, or room for as many packed bytes as the runs have. operand: not looked at by no_op.
 void combine(element_action const& action, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
              lock_word<>& wide);
-/// One element of `size` bytes becomes *desired where it equals *expected; old gets what it was. size: as the kind's.
+/// One element of `size` bytes becomes *desired where it equals *expected; old gets what it was. size: as the kind's. locked: not by the
+/// processor.
 void compare_and_swap(std::size_t size, std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old,
-                      lock_word<>& wide);
+                      lock_word<>& wide, bool locked = false);
 
 } // namespace mpt::inline v0::rma

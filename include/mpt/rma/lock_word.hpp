@@ -11,7 +11,7 @@
 ///
 ///   Order   Who takes it acquires what all who had it before have done. A share's release is a read-modify-write, so that the next
 ///           one acquires all of them by the last.
-///   Limit   Who waits tries again; nobody is woken.
+///   Limit   Who waits tries again; who is to be woken stands elsewhere (rma/window/sync.hpp).
 ///   Memory  one word, zero at birth, in shared memory.
 ///   Tests   test/rma_lock_word_test.cpp, test/model/lock_word_model_test.cpp    Source MPI-4.1 section 12.5.3.
 #pragma once

@@ -10,11 +10,17 @@
 ///        addresses of the target      base ............... base + size            what the window has
 ///                                  low ............................. low + reach    what is mapped here, at + shift
 ///
-///   A dynamic window has all addresses; of a process's, its slice of the arena is mapped here.
+///   A dynamic window has all addresses; of a process's, its slice of the arena is mapped here. What is attached stands in a table in
+///   the arena, which origins read before they touch anything: an attachment keeps its place there, so no lock is needed. Of more
+///   attachments than places nobody can tell here, and what has an agent asks it.
 ///
 ///   Writers   its rank: the ways never change but from kernel to agent, by the first who is refused.
+///   Memory    two cache lines a target, so that threads that lock different ones do not meet.
 ///   Tests     test/rma_memory_test.cpp
 #pragma once
+#include <algorithm>
+#include <array>
+
 #include <mpt/core/types.hpp>
 #include <mpt/rma/lock_word.hpp>
 #include <mpt/transport/smp/copy.hpp>
@@ -29,31 +35,89 @@ enum class way : std::uint8_t { mapped, shared, kernel, agent };
 template <class World> struct control {
     using atomics = typename World::atomics;
 
-    alignas(line_pair) lock_word<atomics> lock;    // epochs: MPI_Win_lock and its kin
+    alignas(line_pair) lock_word<atomics> lock; // epochs: MPI_Win_lock and its kin
+    // World ranks, plus 1, that wait for it: whose bells its next giver rings. Who finds no place looks again after every nap.
+    std::array<typename atomics::template atomic<std::int32_t>, 8> waiting{};
     alignas(line_pair) lock_word<atomics> wide;    // elements that no processor changes at once (rma/element.hpp)
     alignas(line_pair) world::bell<World> agent{}; // rung by who has sent the agent a letter
 };
 static_assert(sizeof(control<world::native>) == 3 * line_pair);
 
+/// Which memory is attached to a rank's part of a dynamic window: written by its threads, read by all.
+template <class World> class attachments {
+    template <class T> using atomic = typename World::atomics::template atomic<T>;
+    struct place {
+        atomic<std::uint64_t> at{0}, bytes{0}; // at 0: free
+    };
+    static constexpr std::size_t most = 63;
+    atomic<std::uint32_t> used_{0}; // places that were ever taken are the first ones
+    atomic<std::uint32_t> more_{0}; // attachments without a place
+    std::array<place, most> places_;
+
+public:
+    // order: of all below: who may touch memory has heard from its rank that it is attached.
+    void add(std::uint64_t at, std::uint64_t n) noexcept {
+        for (std::uint32_t i = 0; i < most; ++i) {
+            std::uint64_t nothing = 0;
+            auto& p = places_[i];
+            if (!p.at.compare_exchange_strong(nothing, at, std::memory_order_relaxed)) continue;         // order: see above
+            p.bytes.store(n, std::memory_order_relaxed);                                                 // order: see above
+            auto seen = used_.load(std::memory_order_relaxed);                                           // order: see above
+            while (seen <= i && !used_.compare_exchange_weak(seen, i + 1, std::memory_order_relaxed)) {} // order: see above
+            return;
+        }
+        more_.fetch_add(1, std::memory_order_relaxed); // order: see above
+    }
+    void remove(std::uint64_t at) noexcept {
+        for (auto& p : places_)
+            if (p.at.load(std::memory_order_relaxed) == at) {    // order: see above
+                p.bytes.store(0, std::memory_order_relaxed);     // order: see above
+                return p.at.store(0, std::memory_order_relaxed); // order: see above
+            }
+        more_.fetch_sub(1, std::memory_order_relaxed); // order: see above
+    }
+    /// Parts that touch count as one. True where nobody can tell.
+    bool has(std::uint64_t at, std::uint64_t n) const noexcept {
+        while (n != 0) {
+            auto const here = run_at(at);
+            if (here == 0) return more_.load(std::memory_order_relaxed) != 0; // order: see above
+            at += std::min(n, here), n -= std::min(n, here);
+        }
+        return true;
+    }
+
+private:
+    /// How much is attached from there on in one place.
+    std::uint64_t run_at(std::uint64_t at) const noexcept {
+        auto const used = used_.load(std::memory_order_relaxed); // order: see above
+        for (std::uint32_t i = 0; i < used; ++i) {
+            auto const from = at - places_[i].at.load(std::memory_order_relaxed); // order: see above
+            auto const n = places_[i].bytes.load(std::memory_order_relaxed);      // order: see above
+            if (from < n) return n - from;
+        }
+        return 0;
+    }
+};
+
 /// What each rank of a window tells the others of its part.
 struct card {
     std::uint64_t base = 0, size = 0;
     std::int64_t unit = 1;
-    std::uint64_t memory_at = 0;                  // in the slice of rank memory_of
+    std::uint64_t memory_at = 0;                  // in the slice of rank memory_of; dynamic: of attachments, in the own slice
     std::uint64_t control_at = 0;                 // in the own slice
     std::uint64_t slice_here = 0, slice_size = 0; // the own slice as its rank maps it
     std::uint64_t probe_at = 0, probe[2]{};       // words to be read through the kernel, and what they are
     std::int32_t memory_of = -1;                  // world rank; -1: not in the arena
     std::int32_t pid = 0;
     std::uint32_t failed = 0; // this rank has no memory for it
-    std::uint32_t reserved = 0;
+    std::uint32_t locked = 0; // it wants all elements changed under the part's lock
 };
 static_assert(sizeof(card) == 12 * 8 && std::is_trivially_copyable_v<card>);
 
 /// What this rank holds of a target's lock word. `promised`: nothing, because the program has said that nobody competes.
 enum class held : std::uint8_t { nothing, exclusive, shared, promised };
 
-template <class World> struct target {
+template <class World> struct alignas(line_pair) target {
     template <class T> using atomic = typename World::atomics::template atomic<T>;
 
     // Words of the fast path come first.
@@ -66,16 +130,20 @@ template <class World> struct target {
     std::uint64_t base = 0, size = 0, low = 0, reach = 0, shift = 0;
     std::int64_t unit = 1;
     control<World>* sync = nullptr;
+    attachments<World> const* attached = nullptr; // of a dynamic window
     rank world{};
 
-    bool has(std::uint64_t first, std::uint64_t n) const noexcept { return inside(first - base, n, size); }
+    bool has(std::uint64_t first, std::uint64_t n) const noexcept {
+        return inside(first - base, n, size) && is_attached(first, n);
+    }
     /// Where memory of the target is here; null: it is not mapped.
     std::byte* mapped(std::uint64_t first, std::uint64_t n) const noexcept {
-        return inside(first - low, n, reach) ? at(first) : nullptr;
+        return inside(first - low, n, reach) && is_attached(first, n) ? at(first) : nullptr;
     }
     std::byte* at(std::uint64_t address) const noexcept { return reinterpret_cast<std::byte*>(address + shift); }
 
 private:
+    bool is_attached(std::uint64_t first, std::uint64_t n) const noexcept { return !attached || attached->has(first, n); }
     static bool inside(std::uint64_t from, std::uint64_t n, std::uint64_t all) noexcept {
         return from <= all && n <= all - from;
     }

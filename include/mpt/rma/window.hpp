@@ -15,11 +15,14 @@
 ///   Complete  every operation is complete here when it returns: its buffers may be used again, and what it fetches is there. What
 ///             an agent does for it is complete there at the next flush, unlock, complete or fence; all else is at once. So requests
 ///             are complete at birth, and flush_local has nothing to do.
+///   Elements  of a target that this rank has locked alone, or of a window made with rows_locked, change under the part's lock
+///             (rma/element.hpp): rows at a kernel's speed.
 ///   Order     accumulates of a rank on a target are done in program order. A flush is a full fence.
 ///   Cost      put of a value to arena memory: a look at the epoch, one comparison with the bounds, a store. No lock, no call.
 ///   Threads   operations, flushes and locks of different targets by any number of threads; fence, start, complete, post and wait by
 ///             one at a time.
-///   Limit     memory is per rank of the group: some 100 bytes for each target.
+///             No lock is taken, and no line written that they share, for what is mapped; letters to agents go by the lane's lock.
+///   Limit     memory is per rank of the group: 128 bytes for each target.
 ///   Tests     test/rma_window_test.cpp, test/rma_random_test.cpp    Source MPI-4.1 chapter 12.
 #pragma once
 #include <array>
@@ -80,7 +83,8 @@ struct wanted {
     std::span<std::byte> memory{}; // create: the user's
     std::uint64_t size = 0;        // allocate, shared: how much of it
     std::int64_t unit = 1;
-    bool contiguous = true; // shared: each rank's part follows that of the rank before
+    bool contiguous = true;   // shared: each rank's part follows that of the rank before
+    bool rows_locked = false; // accumulates are of rows rather than of single elements; it counts where all ranks say so
 };
 
 template <class Stack> class window {
@@ -106,8 +110,8 @@ public:
     context_id context() const noexcept { return wire_.context(); }
     /// This rank's own part.
     part const& own() const noexcept { return own_; }
-    /// Where a rank's part of a shared window is in this process; proc_null: of the lowest rank whose size is not 0.
-    /// Throws mpt::error(rma_flavor) where the window is not shared.
+    /// Where a rank's part is in this process; proc_null: of the lowest rank whose size is not 0. Of a part that loads and stores do not
+    /// reach: size 0. Throws mpt::error(rma_flavor) where the window is dynamic.
     part shared(rank r) const;
 
     // --- operations: window/move.hpp ------------------------------------------------------------------------------------------
@@ -169,6 +173,7 @@ private:
     }
     coll::team<Stack> team() noexcept { return {wire_, who_, me_, rooted_calls_}; }
     card make_own(wanted const& w);
+    template <class T> T* make_block();
     void get_memory(wanted const& w);
     std::uint64_t wanted_here(wanted const& w);
     std::vector<card> exchange(card const& mine, std::string const& why_not);
@@ -207,7 +212,10 @@ private:
     bool get_by_kernel(sink const& room, target_type& t, typed_runs const& there);
     bool done_by_kernel(char const* call, target_type& t, status s);
     struct both_sides; // of an update
+    /// Of an epoch in which nobody else can change the target's elements, as all threads of this rank see it.
+    bool is_locked(target_type const& t) const noexcept { return rows_locked_ || t.lock == held::exclusive; }
     void update(char const* call, own_source const* from, own_sink const* result, target_place const& to, operation op);
+    bool update_row(own_source const& from, target_type& t, target_place const& to, operation op);
     void update_here(both_sides const& data, target_type& t, typed_runs const& there);
     void update_there(char const* call, both_sides const& data, target_type& t, typed_runs const& there);
     memory_run element_at(char const* call, target_type const& t, rank r, std::int64_t displacement, std::size_t n) const;
@@ -229,6 +237,8 @@ private:
     void open_to_all(bool yes) noexcept { open_to_all_.store(yes, std::memory_order_relaxed); }    // order: own thread's epoch
     void take(lock_kind kind, target_type& t, promises p);
     void give(target_type& t) noexcept;
+    class in_line;
+    void wake(control<world_type>& c) noexcept;
     rank of_mine(char const* call, rank world) const;
     epoch now() const noexcept { return epoch_.load(std::memory_order_relaxed); }           // order: own thread's epoch
     std::uint32_t locks() const noexcept { return locks_.load(std::memory_order_relaxed); } // order: as epoch_
@@ -248,6 +258,8 @@ private:
     part own_;
     std::span<std::byte> allocated_; // ours to give back
     control<world_type>* control_ = nullptr;
+    attachments<world_type>* attached_ = nullptr; // dynamic
+    bool rows_locked_ = false;
     std::uint64_t probe_[2]{}; // what others read to see that the kernel lets them
     std::unique_ptr<target_type[]> targets_;
     exposed_memory memory_;
@@ -255,8 +267,8 @@ private:
 
     atomic<bool> open_to_all_{false};
     atomic<epoch> epoch_{epoch::none};
-    atomic<std::uint32_t> locks_{0};   // that are held one by one
-    atomic<std::uint32_t> answers_{0}; // that were asked for
+    alignas(line_pair) atomic<std::uint32_t> locks_{0}; // that are held one by one; apart from what every operation reads
+    atomic<std::uint32_t> answers_{0};                  // that were asked for
     group started_, posted_to_;
     bool exposed_ = false;                 // posted, not waited for
     std::vector<bool> heard_;              // of posted_to_: who is through

@@ -23,6 +23,7 @@ window<Stack>::window(runtime<Stack>& run, context_id context, coll::team<Stack>
         for (rank r = 0; r < size(); r = r + 1) find(at(r), all[static_cast<std::size_t>(r.value)], r);
         if (how_ == flavor::shared) own_ = {at(me_).at(at(me_).base), at(me_).size, w.unit};
         if (how_ != flavor::dynamic && own_.size != 0) memory_.add(reinterpret_cast<std::uintptr_t>(own_.base), own_.size);
+        rows_locked_ = std::ranges::all_of(all, [](card const& c) { return c.locked != 0; });
         if (needs_agent(all[static_cast<std::size_t>(me_.value)])) start_agent();
     } catch (...) {
         give_back();
@@ -46,21 +47,27 @@ template <class Stack> void window<Stack>::free() {
 /// After this nobody looks at what is this rank's.
 template <class Stack> void window<Stack>::give_back() noexcept {
     if (control_) run_->heap().free_object(std::exchange(control_, nullptr));
+    if (attached_) run_->heap().free_object(std::exchange(attached_, nullptr));
     if (!allocated_.empty()) run_->deallocate(std::exchange(allocated_, {}));
 }
 
 // --- what is this rank's ----------------------------------------------------------------------------------------------------------
+template <class Stack> template <class T> T* window<Stack>::make_block() {
+    auto& heap = run_->heap();
+    if (auto* const block = heap.object(sizeof(T), alignof(T))) return new (block) T{};
+    throw error{errc::no_memory, "mpt: no memory for a window's control block: " + heap.why_refused() + '.'};
+}
 template <class Stack> card window<Stack>::make_own(wanted const& w) {
     auto& heap = run_->heap();
     get_memory(w);
-    auto* const block = heap.object(sizeof(control<world_type>), alignof(control<world_type>));
-    if (!block) throw error{errc::no_memory, "mpt: no memory for a window's control block: " + heap.why_refused() + '.'};
-    control_ = new (block) control<world_type>{};
+    control_ = make_block<control<world_type>>();
     probe_[0] = run_->world().random(), probe_[1] = run_->world().random();
 
     card c;
     c.base = reinterpret_cast<std::uintptr_t>(own_.base), c.size = own_.size, c.unit = own_.unit;
     c.control_at = heap.refer(control_).offset;
+    c.locked = w.rows_locked;
+    if (how_ == flavor::dynamic) c.memory_at = heap.refer(attached_ = make_block<attachments<world_type>>()).offset;
     auto const slice = heap.whole();
     c.slice_here = reinterpret_cast<std::uintptr_t>(slice.data()), c.slice_size = slice.size();
     auto const* const memory = allocated_.empty() ? own_.base : allocated_.data();
@@ -134,6 +141,7 @@ template <class Stack> void window<Stack>::find(target_type& t, card const& c, r
         if (c.memory_of >= 0) t.shift = reinterpret_cast<std::uintptr_t>(slice_of(c.memory_of).data());
         return;
     }
+    if (how_ == flavor::dynamic) t.attached = reinterpret_cast<attachments<world_type>*>(slice.data() + c.memory_at);
     if (r == me_) {
         t.reach = c.size;
         return;
@@ -171,15 +179,16 @@ template <class Stack> void window<Stack>::start_agent() {
         throw error{errc::usage,
                     "mpt: a window of memory that others cannot reach needs a thread beside the program's, and this "
                     "stack's lock is none"};
-    agent_ = std::make_unique<rma::agent<Stack>>(wire_, *control_, memory_, run_->job());
+    agent_ = std::make_unique<rma::agent<Stack>>(wire_, *control_, memory_, run_->job(), rows_locked_);
 }
 
 template <class Stack> part window<Stack>::shared(rank r) const {
-    if (how_ != flavor::shared)
-        throw error{errc::rma_flavor, "mpt: shared: the window's memory was not allocated as shared memory"};
+    if (how_ == flavor::dynamic)
+        throw error{errc::rma_flavor, "mpt: shared: the window is dynamic, and its memory has no beginning"};
     if (r == proc_null)
         for (r = 0; r + 1 < size() && targets_[static_cast<std::size_t>(r.value)].size == 0;) r = r + 1;
     auto const& t = targets_[static_cast<std::size_t>(r.value)];
+    if (t.reach < t.size) return {nullptr, 0, t.unit};
     return {t.at(t.base), t.size, t.unit};
 }
 
@@ -189,11 +198,13 @@ template <class Stack> void window<Stack>::attach(std::span<std::byte> memory) {
     if (!memory_.add(reinterpret_cast<std::uintptr_t>(memory.data()), memory.size()))
         throw error{errc::rma_attach,
                     "mpt: attach: the " + std::to_string(memory.size()) + " bytes overlap memory that is attached already"};
+    if (!memory.empty()) attached_->add(reinterpret_cast<std::uintptr_t>(memory.data()), memory.size());
 }
 template <class Stack> void window<Stack>::detach(void const* base) {
     if (how_ != flavor::dynamic) throw error{errc::rma_flavor, "mpt: detach: the window is not dynamic"};
     if (!memory_.remove(reinterpret_cast<std::uintptr_t>(base)))
         throw error{errc::rma_attach, "mpt: detach: no attached memory begins there"};
+    attached_->remove(reinterpret_cast<std::uintptr_t>(base));
 }
 
 } // namespace mpt::inline v0::rma

@@ -51,6 +51,10 @@ template <class Stack> auto window<Stack>::touched(char const* call, target_type
 
 template <class Stack>
 void window<Stack>::out_of_range(char const* call, target_type const& t, rank r, std::uint64_t first, std::uint64_t n) const {
+    if (how_ == flavor::dynamic)
+        throw error{errc::rma_range, "mpt: " + std::string{call} + ": the " + std::to_string(n) + " bytes at address " +
+                                         std::to_string(first) + " of rank " + std::to_string(r.value) +
+                                         " are not attached to the window"};
     auto const at = static_cast<std::int64_t>(first - t.base);
     throw error{errc::rma_range, "mpt: " + std::string{call} + ": bytes " + std::to_string(at) + " to " +
                                      std::to_string(at + static_cast<std::int64_t>(n)) + " of rank " + std::to_string(r.value) +

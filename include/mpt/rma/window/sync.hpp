@@ -5,7 +5,9 @@
 ///        none --lock_all-> lock_all --unlock_all--> none
 ///        none, with so many targets locked one by one                 beside all of them: post --wait, test--> over
 ///
-///   A lock is polled for by the usual waiter. Words between start and post, complete and wait are empty messages, which wake who sleeps.
+///   A lock is looked at by the usual waiter, whose bell is rung by who gives the lock back: a hand-over like a message's
+///   (wait/doorbell.hpp), with the sleeper's place in the control block in front of the lock. Words between start and post, complete
+///   and wait are empty messages, which wake who sleeps.
 ///   Source   MPI-4.1 section 12.5.
 #pragma once
 #include <mpt/rma/window.hpp>
@@ -156,14 +158,48 @@ template <class Stack> bool window<Stack>::test() {
 }
 
 // --- one alone ------------------------------------------------------------------------------------------------------------------------------
+/// A waiter's place, as long as it waits.
+template <class Stack> class window<Stack>::in_line {
+    atomic<std::int32_t>* place_ = nullptr;
+
+public:
+    in_line(control<world_type>& c, rank me) noexcept {
+        for (auto& p : c.waiting) {
+            std::int32_t nobody = 0;
+            // order: the barrier of the sleeper's bell comes before its last look
+            if (!p.compare_exchange_strong(nobody, me.value + 1, std::memory_order_relaxed)) continue;
+            place_ = &p;
+            return;
+        }
+    }
+    ~in_line() {
+        if (place_) place_->store(0, std::memory_order_relaxed); // order: a ring too many harms nobody
+    }
+    in_line(in_line const&) = delete;
+};
+
+/// The lock was given back.
+template <class Stack> void window<Stack>::wake(control<world_type>& c) noexcept {
+    auto const mode = run_->job().fences();
+    fences::light(mode);
+    for (auto const& p : c.waiting) {
+        auto const who = p.load(std::memory_order_relaxed); // order: light() is in front of it
+        if (who == 0) [[likely]]
+            continue;
+        if (auto* const bell = wire_.on().bell_of(rank{who - 1})) bell->ring(run_->world(), mode);
+    }
+}
+
 template <class Stack> void window<Stack>::take(lock_kind kind, target_type& t, promises p) {
     if (p.no_check) {
         t.lock = held::promised;
         return;
     }
-    if (!t.sync->lock.try_lock(kind))
+    if (!t.sync->lock.try_lock(kind)) {
+        in_line const here{*t.sync, who_.world(me_)};
         wire_.on().wait({wait_for::lock, wire_.context(), any_source, tag{t.world.value}, 0},
                         [&](auto&) { return t.sync->lock.try_lock(kind); });
+    }
     t.lock = kind == lock_kind::exclusive ? held::exclusive : held::shared;
 }
 
@@ -171,6 +207,7 @@ template <class Stack> void window<Stack>::give(target_type& t) noexcept {
     auto const had = std::exchange(t.lock, held::nothing);
     if (had == held::exclusive) t.sync->lock.release_exclusive();
     if (had == held::shared) t.sync->lock.release_shared();
+    if (had == held::exclusive || had == held::shared) wake(*t.sync);
 }
 
 template <class Stack> void window<Stack>::lock(lock_kind kind, rank target, promises p) {

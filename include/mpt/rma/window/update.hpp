@@ -27,6 +27,8 @@ inline element_action checked_action(char const* call, operation op, element_kin
 } // namespace detail
 
 template <class Stack> void window<Stack>::accumulate(own_source const& from, target_place const& to, operation op) {
+    if (update_row(from, opened("accumulate", to.target), to, op)) [[likely]]
+        return;
     update("accumulate", op == operation::no_op ? nullptr : &from, nullptr, to, op);
 }
 template <class Stack>
@@ -34,12 +36,26 @@ void window<Stack>::get_accumulate(own_source const& from, own_sink const& resul
     update("get_accumulate", op == operation::no_op ? nullptr : &from, &result, to, op);
 }
 
+/// Elements of one kind in one piece on both sides, where they are mapped: false where it is not that.
+template <class Stack>
+bool window<Stack>::update_row(own_source const& from, target_type& t, target_place const& to, operation op) {
+    auto const mine = from.type.contiguous_run(from.count), there = to.type.contiguous_run(to.count);
+    if (!mine || !there || op == operation::no_op) return false;
+    auto const* const p = plain(t, to, mine->bytes, *there);
+    element_action const action{op, to.type.element()};
+    if (!p || !action.is_valid()) return false;
+    memory_run const run{reinterpret_cast<std::uintptr_t>(p), static_cast<std::uint64_t>(mine->bytes)};
+    combine(is_locked(t) ? action.under_lock() : action, {&run, 1}, static_cast<std::byte const*>(from.address) + mine->offset,
+            nullptr, t.sync->wide);
+    return true;
+}
+
 template <class Stack> void window<Stack>::update(char const* call, own_source const* from, own_sink const* result,
                                                   target_place const& to, operation op) {
     auto& t = opened(call, to.target);
     auto const e = touched(call, t, to);
     if (e.data == 0) return;
-    auto const action = detail::checked_action(call, op, uniform_element(to.type));
+    auto const defined = detail::checked_action(call, op, uniform_element(to.type));
     std::optional<typed_source> mine;
     std::optional<typed_sink> old;
     source operand;
@@ -48,6 +64,7 @@ template <class Stack> void window<Stack>::update(char const* call, own_source c
     if (result) room = sink::of(old.emplace(result->address, result->count, result->type));
     if (from && operand.size() != e.data) detail::sizes_differ(call, operand.size(), e.data);
     if (result && room.size() != e.data) detail::sizes_differ(call, room.size(), e.data);
+    auto const action = is_locked(t) ? defined.under_lock() : defined;
     both_sides const data{action, from ? &operand : nullptr, result ? &room : nullptr};
     auto const by = e.is_mapped ? way::mapped : t.by.load(std::memory_order_relaxed); // order: either way is right
     if (by != way::mapped && by != way::shared) return update_there(call, data, t, {e.origin, to.count, to.type});
@@ -99,7 +116,8 @@ template <class Stack> void window<Stack>::fetch_and_op(void const* from, void* 
     auto const place = address(t, displacement);
     if (auto const* const p = t.mapped(place, action.size()); p && action.whole() != 0) [[likely]] {
         memory_run const run{reinterpret_cast<std::uintptr_t>(p), action.size()};
-        return combine(action, {&run, 1}, static_cast<std::byte const*>(from), static_cast<std::byte*>(result), t.sync->wide);
+        return combine(is_locked(t) ? action.under_lock() : action, {&run, 1}, static_cast<std::byte const*>(from),
+                       static_cast<std::byte*>(result), t.sync->wide);
     }
     get_accumulate({from, 1, type}, {result, 1, type}, {target, displacement, 1, type}, op);
 }
@@ -112,7 +130,7 @@ template <class Stack> void window<Stack>::compare_and_swap(void const* from, vo
     auto const* const desired = static_cast<std::byte const*>(from);
     auto const* const was = static_cast<std::byte const*>(expected);
     auto* const old = static_cast<std::byte*>(result);
-    auto const here = [&] { rma::compare_and_swap(n, t.at(place.at), was, desired, old, t.sync->wide); };
+    auto const here = [&] { rma::compare_and_swap(n, t.at(place.at), was, desired, old, t.sync->wide, is_locked(t)); };
     if (t.mapped(place.at, n)) [[likely]]
         return here();
     if (t.by.load(std::memory_order_relaxed) == way::shared) return within(t, here); // order: it never changes from this

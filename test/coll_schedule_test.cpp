@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "support/matrices.hpp"
+#include "support/other_sizes.hpp"
+#include "support/sanitized.hpp"
 #include "support/steps.hpp"
 #include "support/watchdog.hpp"
 #include <mpt/coll/allreduce.hpp>
@@ -72,6 +74,23 @@ TYPED_TEST(coll_schedule, a_thousand_are_under_way_and_end_in_any_order) {
                 ASSERT_EQ(p.data, p.expected);
             }
         });
+}
+
+TYPED_TEST(coll_schedule, who_meets_another_size_takes_its_turns_to_the_end) {
+    watchdog const guard{"schedules with different sizes"};
+    seeds const s{sanitized ? 4u : 16u};
+    for (unsigned seed = s.first; seed != s.first + s.count && !this->HasFailure(); ++seed) {
+        SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
+        this->run_team(dice{seed}.one_of<int>({2, 3, 4, 5, 8, 17}), [seed](auto const& team, int) {
+            dice common{seed};
+            std::uint32_t number = 0;
+            disagree(team, common, 30, [&](auto const& what, auto& data) {
+                coll::schedule<TypeParam> steps{team, ++number, [&](auto const& t) { what.run(t, data); }};
+                steps.start();
+                steps.finish();
+            });
+        });
+    }
 }
 
 TYPED_TEST(coll_schedule, runs_again_and_again_on_new_data) {

@@ -1,4 +1,7 @@
+#include "support/other_sizes.hpp"
+#include "support/sanitized.hpp"
 #include "support/team.hpp"
+#include "support/watchdog.hpp"
 
 namespace {
 using namespace mpt::test;
@@ -64,6 +67,39 @@ TYPED_TEST(coll_team, any_other_size_is_a_sentence_with_both_sizes) {
             else team.recv(0, speaker::broadcast, writable(in));
         });
         EXPECT_NE(said.find(std::to_string(sent * 4) + " bytes came where 8 were expected"), std::string::npos) << said;
+    }
+}
+
+TYPED_TEST(coll_team, who_meets_another_size_takes_its_turns_to_the_end_and_the_team_goes_on) {
+    watchdog const guard{"collectives with different sizes"};
+    seeds const s{sanitized ? 4u : 20u};
+    for (unsigned seed = s.first; seed != s.first + s.count && !this->HasFailure(); ++seed) {
+        SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
+        this->run_team(dice{seed}.one_of<int>({2, 3, 4, 5, 8, 17}), [seed](auto const& team, int) {
+            dice common{seed};
+            disagree(team, common, 30, [&](auto const& what, auto& data) { what.run(team, data); });
+        });
+    }
+}
+
+TYPED_TEST(coll_team, who_waits_is_told_of_a_size_that_takes_another_way) {
+    watchdog const guard{"a broadcast that goes two ways"};
+    seeds const s{sanitized ? 2u : 8u};
+    for (unsigned seed = s.first; seed != s.first + s.count && !this->HasFailure(); ++seed) {
+        SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
+        this->run_team(5, [seed](auto const& team, int me) {
+            dice common{seed};
+            other_sizes const what{other_sizes::call::broadcast, {10, 100'000}, common, 5};
+            auto data = what.data(me);
+            bool failed = false;
+            try {
+                what.run(team, data);
+            } catch (mpt::error const& e) {
+                EXPECT_EQ(e.code(), mpt::errc::truncate) << e.what();
+                failed = true;
+            }
+            if (what.agree()) { EXPECT_FALSE(failed); }
+        });
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "support/any_collective.hpp"
 #include "support/job_of.hpp"
+#include "support/other_sizes.hpp"
 #include "support/sanitized.hpp"
 #include "support/team.hpp"
 
@@ -52,6 +53,31 @@ TEST(coll_together, mixes_with_messages_where_a_size_goes_by_those) {
                     {from_the_first_call().set<"MPT_NODE_MAX">("8K"), from_the_first_call().set<"MPT_NODE_FLAT">("0"),
                      from_the_first_call().set<"MPT_NODE_FLAT">("32K"), from_the_first_call().set<"MPT_NODE_PIECE">("0"),
                      from_the_first_call().set<"MPT_NODE_CALLS">("9")});
+}
+
+TEST(coll_together, ranks_stay_in_step_after_sizes_that_differ) {
+    watchdog const guard{"collectives with different sizes"};
+    seeds const s{sanitized ? 6u : 24u};
+    auto const values = {from_the_first_call(), from_the_first_call().set<"MPT_NODE_FLAT">("0"),
+                         from_the_first_call().set<"MPT_NODE_PIECE">("0")};
+    for (unsigned seed = s.first; seed != s.first + s.count && !testing::Test::HasFailure(); ++seed) {
+        SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
+        auto const n = dice{seed}.one_of<int>({2, 3, 4, 5, 8});
+        together(n, values.begin()[seed % 3], [&](team_type const& team, int me) {
+            dice common{seed};
+            disagree(team, common, 30, [&](auto const& what, auto& data) { what.run(team, data); });
+            for (int i = 0; i < 10; ++i) { // some in more chunks than are kept
+                other_sizes const what{other_sizes::call::broadcast, {1, 10, 1000, 10'000, 40'000}, common, n};
+                auto data = what.data(me);
+                bool failed = false;
+                try {
+                    what.run(team, data);
+                } catch (mpt::error const& e) { failed = e.code() == errc::truncate; }
+                if (what.agree()) { EXPECT_FALSE(failed); }
+                coll::barrier(team);
+            }
+        });
+    }
 }
 
 TEST(coll_together, a_rank_that_sleeps_is_woken) {

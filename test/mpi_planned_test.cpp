@@ -5,6 +5,7 @@
 
 #include "support/dice.hpp"
 #include "support/wires.hpp"
+#include <mpt/datatype/typed.hpp>
 #include <mpt/mpi/planned.hpp>
 
 namespace {
@@ -172,6 +173,105 @@ TYPED_TEST(mpi_planned, neighbours_swap_as_often_as_one_likes) {
             EXPECT_EQ(one.front(), 6 + 40 * run);
         }
     });
+}
+
+/// What goes from a rank to another: blocks with gaps there, every second element here.
+class pair_of_layouts {
+    int from_, to_, blocks_, length_, stride_;
+
+public:
+    pair_of_layouts(unsigned seed, int from, int to) : from_{from}, to_{to} {
+        dice d{seed + static_cast<unsigned>(31 * from + to)};
+        blocks_ = static_cast<int>(d.below(40)), length_ = 1 + static_cast<int>(d.below(9));
+        stride_ = length_ + static_cast<int>(d.below(5));
+    }
+    int size() const { return blocks_ * length_; }
+    int value(int i, int run) const { return 100000 * run + 10000 * from_ + 1000 * to_ + i; }
+    mpt::datatype leaves() const {
+        return mpt::datatype::vector(blocks_, length_, stride_, mpt::datatype::named(mpt::element_kind::c_int));
+    }
+    mpt::datatype comes() const { return mpt::datatype::vector(size(), 1, 2, mpt::datatype::named(mpt::element_kind::c_int)); }
+    list before(int run) const {
+        list l(at(blocks_ * stride_), -1);
+        for (int i = 0; i < size(); ++i) l[at(i / length_ * stride_ + i % length_)] = value(i, run);
+        return l;
+    }
+    list after(int run) const {
+        list l(at(2 * size()), -2);
+        for (int i = 0; i < size(); ++i) l[at(2 * i)] = value(i, run);
+        return l;
+    }
+};
+
+/// A rank's side of an exchange of such data with some ranks.
+struct typed_exchange {
+    std::vector<pair_of_layouts> to, from;
+    lists leaving, coming;
+    std::vector<mpt::typed_source> out;
+    std::vector<mpt::typed_sink> in;
+
+    template <class Destinations, class Sources>
+    typed_exchange(unsigned seed, int me, Destinations const& destinations, Sources const& sources) {
+        for (int const r : destinations) to.emplace_back(seed, me, r);
+        for (int const r : sources) from.emplace_back(seed, r, me);
+        for (auto const& p : to) leaving.push_back(p.before(0));
+        for (auto const& p : from) coming.push_back(list(at(2 * p.size())));
+        for (std::size_t i = 0; i < to.size(); ++i) out.emplace_back(leaving[i].data(), 1, to[i].leaves());
+        for (std::size_t i = 0; i < from.size(); ++i) in.emplace_back(coming[i].data(), 1, from[i].comes());
+    }
+    /// In place: the layouts refer to the lists' memory.
+    void fill(int run) {
+        for (std::size_t i = 0; i < to.size(); ++i) std::ranges::copy(to[i].before(run), leaving[i].begin());
+        for (auto& l : coming) std::ranges::fill(l, -2);
+    }
+    void expect(int run) const {
+        for (std::size_t i = 0; i < from.size(); ++i) EXPECT_EQ(coming[i], from[i].after(run));
+    }
+};
+
+TYPED_TEST(mpi_planned, data_of_any_datatype_go_where_their_layouts_say) {
+    auto const seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    for (int n : {1, 4})
+        this->job(n, [n, seed](auto world) {
+            int const me = world.rank(), left = (me + n - 1) % n, right = (me + 1) % n;
+            list everybody(at(n));
+            std::iota(everybody.begin(), everybody.end(), 0);
+            typed_exchange all{seed, me, everybody, everybody};
+            int run = 0;
+            auto const swap = [&](auto const& exchange) { all.fill(++run), exchange(), all.expect(run); };
+            swap([&] { world.alltoallw(all.out, all.in); });
+            swap([&] { mpt::begun(world, [&](auto const& to) { to.alltoallw(all.out, all.in); }).wait(); });
+            auto plan = mpt::planned(world, [&](auto const& to) { to.alltoallw(all.out, all.in); });
+            for (int i = 0; i < 2; ++i) swap([&] { plan.start(), plan.wait(); });
+
+            auto const ring = mpt::with_topology(world, mpt::own_edges(world, std::vector<mpt::edge>{{me, right}}));
+            typed_exchange next{seed, me, list{right}, list{left}};
+            auto const pass = [&](auto const& exchange) { next.fill(++run), exchange(), next.expect(run); };
+            pass([&] { ring.neighbor_alltoallw(next.out, next.in); });
+            auto again = mpt::planned(ring.view(), [&](auto const& to) { to.neighbor_alltoallw(next.out, next.in); });
+            for (int i = 0; i < 2; ++i) pass([&] { again.start(), again.wait(); });
+
+            pass([&] { world.sendrecv(next.out[0], right, next.in[0], left); });
+            pass([&] {
+                auto in = world.irecv(next.in[0], left);
+                auto out = world.isend(next.out[0], right);
+                EXPECT_EQ(in.wait().template count<int>(), at(next.from[0].size()));
+                out.wait();
+            });
+            pass([&] {
+                auto in = world.irecv(next.in[0], left);
+                world.ssend(mpt::typed_source{next.leaving[0].data(), 1, next.to[0].leaves()}, right);
+                in.wait();
+            });
+            pass([&] {
+                auto out = world.issend(next.out[0], right);
+                world.recv(mpt::typed_sink{next.coming[0].data(), 1, next.from[0].comes()}, left);
+                out.wait();
+            });
+            all.out.pop_back();
+            EXPECT_THROW(world.alltoallw(all.out, all.in), mpt::error);
+        });
 }
 
 TYPED_TEST(mpi_planned, mistakes_are_sentences_and_leave_the_ranks_agreed) {

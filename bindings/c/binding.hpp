@@ -88,6 +88,8 @@ struct binding {
     keyvals comm_keys{0}, type_keys{1}, win_keys{2};                              // numbers of the one are none of the others
     std::array<int, MPI_UNIVERSE_SIZE - MPI_TAG_UB + 1> environment_attributes{}; // by key, from MPI_TAG_UB on
     std::optional<fortran_booleans> booleans;                                     // as MPI_Abi_set_fortran_booleans told
+    std::vector<std::pair<MPI_Comm, ref<errhandler>>>
+        outlived;           // handlers of freed communicators, while requests may blame those
     std::string last_error; // the sentence of the last error that was raised, with its code
     int last_code = MPI_SUCCESS;
 

@@ -5,71 +5,6 @@
 
 namespace mpt::c {
 
-bool send_buffer::reap() {
-    for (auto b = blocks_.begin(); b != blocks_.end();) {
-        if (!b->on.test(*b->under_way)) {
-            ++b;
-            continue;
-        }
-        b->on.collect(*b->under_way);
-        b = blocks_.erase(b);
-    }
-    return blocks_.empty();
-}
-
-std::list<send_buffer::block>::iterator send_buffer::place_for(std::size_t n) {
-    std::size_t at = 0;
-    for (auto b = blocks_.begin(); b != blocks_.end(); at = b->at + b->size, ++b)
-        if (b->at - at >= n) return b;
-    if (size_ - at >= n) return blocks_.end();
-    std::size_t used = 0;
-    for (auto const& b : blocks_) used += b.size;
-    throw mpi_error{error_class::buffer, "a buffered send needs " + std::to_string(n) + " bytes side by side (" +
-                                             std::to_string(MPI_BSEND_OVERHEAD) + " of them overhead); of the attached " +
-                                             std::to_string(size_) + " bytes " + std::to_string(used) + " are in use"};
-}
-
-void send_buffer::send(wire const& w, mpt::rank to, int tag, source const& from) {
-    std::lock_guard const g{changing_};
-    reap();
-    auto const n = from.size() + MPI_BSEND_OVERHEAD; // what the standard lets a program count on, and no byte more
-    auto const before = automatic_ ? blocks_.end() : place_for(n);
-    auto const at = automatic_ || before == blocks_.begin() ? 0 : std::prev(before)->at + std::prev(before)->size;
-    auto own = automatic_ ? std::make_unique_for_overwrite<std::byte[]>(from.size()) : nullptr;
-    std::span<std::byte> const copy{automatic_ ? own.get() : memory_ + at, from.size()};
-    from.read(0, copy);
-    auto* const r = w.start_send(to, tag, source{std::span<std::byte const>{copy}}, send_mode::standard);
-    try {
-        blocks_.insert(before, {at, n, std::move(own), r, w, {wait_for::send, w.context(), to, tag, from.size()}});
-    } catch (...) {
-        w.abandon(*r, {wait_for::send, w.context(), to, tag, from.size()});
-        throw;
-    }
-}
-
-bool send_buffer::test() {
-    std::lock_guard const g{changing_};
-    return reap();
-}
-
-bool send_buffer::peek(lane<stack> const& home) noexcept {
-    std::unique_lock const g{changing_, std::try_to_lock};
-    if (!g) return false;
-    return std::ranges::all_of(
-        blocks_, [&](block const& b) { return &b.on.on() == &home ? b.under_way->complete : b.on.on().peek(*b.under_way); });
-}
-
-void send_buffer::flush() {
-    while (!test()) { // waits outside the lock: what frees a place may be another thread's buffered send
-        std::unique_lock g{changing_};
-        if (blocks_.empty()) return;
-        auto& home = blocks_.front().on.on();
-        auto const about = blocks_.front().about;
-        g.unlock();
-        home.wait(about, [&](auto&) { return peek(home); });
-    }
-}
-
 void send_buffered(comm& c, mpt::rank to, int tag, source const& from) {
     auto& b = here();
     auto* const own = c.buffer ? c.buffer.get() : c.of_session ? c.of_session->buffer.get() : nullptr;
@@ -89,17 +24,18 @@ namespace {
 
 void attach(call& on, std::shared_ptr<send_buffer>& where, void* memory, MPI_Count size) {
     bool const automatic = memory == MPI_BUFFER_AUTOMATIC;
-    if (where) on.fail(MPI_ERR_BUFFER, "a buffer of " + std::to_string(where->size()) + " bytes is attached already");
+    if (where) on.fail(MPI_ERR_BUFFER, "a buffer of " + std::to_string(where->memory().size()) + " bytes is attached already");
     if (!automatic) on.bytes(memory, size, "buffer");
-    where = std::make_shared<send_buffer>(memory, static_cast<std::size_t>(size), automatic);
+    std::span<std::byte> const bytes{static_cast<std::byte*>(memory), static_cast<std::size_t>(automatic ? 0 : size)};
+    where = std::make_shared<send_buffer>(bytes, automatic);
 }
 
 void detach(call& on, std::shared_ptr<send_buffer>& where, void* address, MPI_Count& size) {
     if (!where) on.fail(MPI_ERR_BUFFER, "no buffer is attached");
     where->flush();
-    void* const memory = where->memory();
+    void* const memory = where->is_heap() ? MPI_BUFFER_AUTOMATIC : where->memory().data();
     std::memcpy(address, &memory, sizeof memory); // a void** in truth
-    size = memory == MPI_BUFFER_AUTOMATIC ? 0 : static_cast<MPI_Count>(where->size());
+    size = static_cast<MPI_Count>(where->memory().size());
     where.reset();
 }
 

@@ -227,6 +227,14 @@ void complete_pending(binding& b, comm const& c) {
     }
 }
 
+/// Requests outlive their communicator, and its handler hears of their errors. MPI-4.1 section 7.4.3.
+void keep_handler(binding& b, comm const& c) {
+    bool const requests = b.requests.alive() > 1; // besides that of all sends that have left
+    std::lock_guard const g{b.changing};
+    if (!requests) b.outlived.clear();
+    else b.outlived.emplace_back(c.handle, c.handler);
+}
+
 void free_comm(call& on, MPI_Comm& handle, bool when_done) {
     auto& b = on.of();
     ref<comm> const c{b.comms.get(handle)};
@@ -235,6 +243,7 @@ void free_comm(call& on, MPI_Comm& handle, bool when_done) {
     if (when_done) complete_pending(b, *c);
     remove_attributes(b, *c);
     if (c->buffer) c->buffer->flush(); // it is detached
+    keep_handler(b, *c);
     unpublish(b, handle);
     handle = MPI_COMM_NULL;
 }

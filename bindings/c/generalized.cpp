@@ -22,14 +22,7 @@ generalized_request::~generalized_request() {
 
 void generalized_request::start() {
     active = true;
-    own_ = on_.on().enter([this](auto& e) {
-        auto* const r = e.make();
-        if (!r) [[unlikely]]
-            on_.on().no_request();
-        r->kind = protocol::role::task;
-        r->at = protocol::phase::parked;
-        return r;
-    });
+    own_ = on_.start_user();
 }
 
 ending generalized_request::seen() {

@@ -45,6 +45,7 @@ template <class T> class handle_table {
     std::unique_ptr<std::unique_ptr<chunk>[]> chunks_ = std::make_unique<std::unique_ptr<chunk>[]>(most_chunks);
     atomic<std::uint32_t> used_{first_number}; // numbers given out so far, dead ones among them
     std::uint32_t free_ = 0, retired_ = 0;     // the first of those numbers
+    std::uint32_t alive_ = 0;                  // handles
     bool alone_ = false;                       // one thread at a time
     std::mutex changing_;
 
@@ -83,6 +84,11 @@ public:
     /// From here on all but find() are called by one thread at a time, or by any.
     void leave_to_one_thread(bool alone) noexcept { alone_ = alone; }
 
+    /// How many handles live that are not predefined.
+    std::uint32_t alive() {
+        auto const g = guard();
+        return alive_;
+    }
     /// Makes a predefined handle stand for an object (nullptr: for nothing any more).
     void predefine(std::uintptr_t word, T* object) noexcept { predefined_[word] = object; }
     /// A new handle's word; 0: the table is full.
@@ -152,13 +158,15 @@ public:
     }
 
 private:
-    static std::uintptr_t begin_life(slot& s, std::uint32_t number) noexcept {
+    std::uintptr_t begin_life(slot& s, std::uint32_t number) noexcept {
+        ++alive_;
         auto const generation = s.generation.load(std::memory_order_relaxed) + 1; // order: only written under the mutex
         s.generation.store(generation, std::memory_order_release);                // sync(c.handle): release
         return std::uintptr_t{generation} << 32 | number;
     }
     /// The slot goes to the front of a list of dead ones.
     slot& end_life(std::uintptr_t word, std::uint32_t& list) noexcept {
+        --alive_;
         auto const number = static_cast<std::uint32_t>(word);
         auto& s = slot_of(number);
         s.generation.store(static_cast<std::uint32_t>(word >> 32) + 1, std::memory_order_release); // sync(c.handle): release

@@ -1,4 +1,5 @@
 // What happens when a call fails: the sentence, and the error handler of the object. MPI-4.1 section 9.3.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -83,11 +84,20 @@ raised_on general(binding& b) {
     return raised_on{untouched ? MPI_COMM_WORLD : MPI_COMM_SELF};
 }
 
-/// What an error of a call is raised on: its object while that lives, the general one, or nothing.
+/// Of a communicator that was freed before its requests were over; null: of none.
+ref<errhandler> outlived(binding& b, MPI_Comm freed) {
+    std::lock_guard const g{b.changing};
+    auto const at = std::ranges::find(b.outlived, freed, [](auto const& one) { return one.first; });
+    return freed == MPI_COMM_NULL || at == b.outlived.end() ? ref<errhandler>{} : at->second;
+}
+
+/// What an error of a call is raised on: its object while that lives, or requests of it do; the general one, or nothing.
 raised_on object_of(call const& c) {
     auto& b = c.of();
     auto const& on = c.on();
-    if (b.comms.find_handle(on.comm()) || b.sessions.find_handle(on.session()) || b.wins.find_handle(on.win())) return on;
+    if (b.comms.find_handle(on.comm()) || outlived(b, on.comm()) || b.sessions.find_handle(on.session()) ||
+        b.wins.find_handle(on.win()))
+        return on;
     return b.at == stage::running ? general(b) : raised_on{};
 }
 /// The handler of a call: that of the new object, of the object, and where there is none of these, the one that every program
@@ -96,6 +106,7 @@ ref<errhandler> handler_for(call const& c, raised_on const& object) {
     auto& b = c.of();
     if (auto* const judge = b.errhandlers.find_handle(c.judge())) return ref<errhandler>{*judge};
     if (auto* const on = b.comms.find_handle(object.comm())) return handler_of(b, *on);
+    if (auto kept = outlived(b, object.comm())) return kept;
     if (auto* const on = b.sessions.find_handle(object.session())) return handler_of(b, *on);
     if (auto* const on = b.wins.find_handle(object.win())) return handler_of(b, *on);
     return ref<errhandler>{initial_handler(b)};

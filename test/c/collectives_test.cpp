@@ -322,6 +322,33 @@ TEST(CCollectives, DifferentSizesAreTold) {
     });
 }
 
+/// All expect as much as rank 0 does not send: each of them is told, nobody waits, and the communicator goes on.
+TEST(CCollectives, EverybodyBelowARankOfAnotherSizeIsTold) {
+    for (int const n : {2, 4, 7})
+        ranks(n, [](int me, int size) {
+            std::vector<int> data(static_cast<std::size_t>(10 * size)), all(data.size());
+            for (int i = 0; i < 12; ++i) { // by messages first, then in shared memory
+                int const few = i % 2, mine = (me == 0) == (few == 1) ? 1 : 10,
+                          wanted = me == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+                EXPECT_EQ(MPI_Bcast(data.data(), mine, MPI_INT, 0, MPI_COMM_WORLD), wanted) << i;
+                MPI_Request r = MPI_REQUEST_NULL;
+                EXPECT_EQ(MPI_Ibcast(data.data(), mine, MPI_INT, 0, MPI_COMM_WORLD, &r), MPI_SUCCESS);
+                EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), wanted) << i;
+                EXPECT_EQ(MPI_Allreduce(data.data(), all.data(), mine, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_TRUNCATE);
+                EXPECT_EQ(MPI_Allgather(data.data(), mine, MPI_INT, all.data(), mine, MPI_INT, MPI_COMM_WORLD),
+                          MPI_ERR_TRUNCATE);
+                auto const twice = me == 0 ? 2 : 1; // of what it expects of itself
+                EXPECT_EQ(MPI_Alltoall(data.data(), twice, MPI_INT, all.data(), 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_TRUNCATE);
+                auto const at_root = me == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+                EXPECT_EQ(MPI_Gather(data.data(), mine, MPI_INT, all.data(), mine, MPI_INT, 0, MPI_COMM_WORLD), at_root);
+                EXPECT_EQ(MPI_Scatter(data.data(), mine, MPI_INT, all.data(), mine, MPI_INT, 0, MPI_COMM_WORLD), wanted);
+                int one = 1, sum = 0;
+                EXPECT_EQ(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_SUCCESS);
+                EXPECT_EQ(sum, size);
+            }
+        });
+}
+
 TEST(CCollectives, RootsThatAreNotThereAreRefused) {
     ranks(2, [](int, int) {
         int x[2] = {}, y[2] = {};

@@ -1,4 +1,5 @@
 // Chapter 9 of the C interface: error handlers, error classes and codes.
+#include <array>
 #include <stdexcept>
 
 #include "shared.hpp"
@@ -163,6 +164,47 @@ TEST(CErrors, ErrorsWithoutAnObjectAreTheWorldsWhereSelfsHandlerIsTheFirstOne) {
         EXPECT_EQ(calls, (std::vector<seen>{{MPI_COMM_WORLD, MPI_ERR_GROUP}, {MPI_COMM_WORLD, MPI_ERR_TYPE}}));
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         MPI_Errhandler_free(&h);
+    });
+}
+
+/// A request outlives its communicator, whose handler hears what goes wrong with it, whatever is made and freed meanwhile.
+TEST(CErrors, ErrorsOfARequestAreItsCommunicatorsAlsoAfterThatWasFreed) {
+    ranks(2, [](int me, int) {
+        calls.clear();
+        MPI_Datatype column = MPI_DATATYPE_NULL;
+        MPI_Type_vector(3, 1, 2, MPI_INT, &column);
+        MPI_Type_commit(&column);
+        for (bool const strided : {false, true}) {
+            auto c = dup_of(MPI_COMM_WORLD);
+            auto const was = c;
+            if (me == 1) {
+                MPI_Barrier(c); // the receive is posted
+                std::array<int, 4> const four{};
+                EXPECT_EQ(MPI_Send(four.data(), 4, MPI_INT, 0, 0, c), MPI_SUCCESS);
+                MPI_Comm_free(&c);
+                continue;
+            }
+            auto h = made_of(note);
+            MPI_Comm_set_errhandler(c, h);
+            MPI_Errhandler_free(&h);
+            std::array<int, 9> room{};
+            MPI_Request r = MPI_REQUEST_NULL;
+            if (strided) MPI_Irecv(room.data(), 1, column, 1, 0, c, &r);
+            else MPI_Irecv(room.data(), 3, MPI_INT, 1, 0, c, &r);
+            MPI_Barrier(c);
+            MPI_Comm_free(&c);
+            for (int i = 0; i < 3; ++i) {
+                auto other = dup_of(MPI_COMM_SELF);
+                MPI_Comm_free(&other);
+            }
+            EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+            EXPECT_EQ(calls, (std::vector<seen>{{was, MPI_ERR_TRUNCATE}}));
+            calls.clear();
+            auto last = dup_of(MPI_COMM_SELF);
+            MPI_Comm_free(&last);
+            EXPECT_TRUE(mpt::c::here().outlived.empty()) << "no request is under way";
+        }
+        MPI_Type_free(&column);
     });
 }
 

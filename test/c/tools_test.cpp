@@ -725,6 +725,10 @@ TEST(CTools, EventTypesDescribeThemselves) {
         EXPECT_EQ(places[2], -1);
         EXPECT_EQ(words, MPI_T_ENUM_NULL);
         EXPECT_EQ(bind, MPI_T_BIND_NO_OBJECT);
+        MPI_T_event_registration unbound{};
+        int no_object = 0; // which is not looked at
+        EXPECT_EQ(MPI_T_event_handle_alloc(i, &no_object, MPI_INFO_NULL, &unbound), MPI_SUCCESS);
+        EXPECT_EQ(MPI_T_event_handle_free(unbound, nullptr, nullptr), MPI_SUCCESS);
         EXPECT_EQ(MPI_Info_get_nkeys(info, &keys), MPI_SUCCESS);
         EXPECT_EQ(keys, 0);
         EXPECT_EQ(MPI_Info_free(&info), MPI_SUCCESS);

@@ -55,18 +55,25 @@ template <team_type Team> void allgather_ring(Team const& t, by_rank<place> all)
                    speaker::allgather);
 }
 
+/// This rank's piece is in its place.
+template <team_type Team> void allgather_by_size(Team const& t, by_rank<place> all) {
+    auto const n = t.size();
+    if (n == 1) return;
+    if constexpr (may_share<Team>)
+        if (allgather_together(t, all)) return;
+    auto const ends = sizes_from(t.me(), n, all);
+    if (n > 2 && ends.back() <= t.template limit<"MPT_ALLGATHER_SHORT">()) allgather_doubling(t, all, ends);
+    else allgather_ring(t, all);
+}
+
 } // namespace detail
 
 /// Pieces of any sizes, which all ranks know. mine: nothing says that it is in its place already.
 template <team_type Team> void allgather(Team const& t, std::optional<source> const& mine, by_rank<place> all) {
-    if (mine) t.keep(*mine, all(t.me()));
-    auto const n = t.size();
-    if (n == 1) return;
-    if constexpr (may_share<Team>)
-        if (detail::allgather_together(t, all)) return;
-    auto const ends = detail::sizes_from(t.me(), n, all);
-    if (n > 2 && ends.back() <= t.template limit<"MPT_ALLGATHER_SHORT">()) detail::allgather_doubling(t, all, ends);
-    else detail::allgather_ring(t, all);
+    to_the_end(t, [&](auto const& team) {
+        if (mine) team.keep(*mine, all(t.me()));
+        detail::allgather_by_size(team, all);
+    });
 }
 
 } // namespace mpt::inline v0::coll

@@ -77,6 +77,7 @@ void halving(reduction<Team> const& r, places const& at, std::int32_t place, std
         r.exchange(partner, r.at(mine, give.first), give.count, partner, r.at(other, have.first), have.count);
         r.combine(r.at(other, have.first), r.at(mine, have.first), have.count);
     }
+    if (r.differs()) return; // so do the others: two that met and were content hear of it from a third by now
     for (std::int32_t step = at.count / 2; step > 0; step /= 2) { // allgather
         auto const partner = at.rank_at(place ^ step);
         auto const want = given[static_cast<std::size_t>(--steps)];
@@ -111,17 +112,20 @@ template <team_type Team> void allreduce(reduction<Team> const& r, std::byte*& h
 /// Throws mpt::error(truncate) where a rank is seen to bring another size; see Misuse above.
 template <team_type Team>
 void allreduce(Team const& t, operand const& op, std::byte const* mine, std::byte* all, std::size_t n) try {
-    if constexpr (may_share<Team>)
-        if (detail::reduce_together(t, speaker::allreduce, op, fold_order::of_allreduce(t.size()), mine ? mine : all, all, n))
-            return;
-    reduction const r{t, op, speaker::allreduce};
-    if (mine) r.copy(mine, all, n);
-    if (t.size() == 1 || n == 0) return;
-    auto const work = r.work(n);
-    auto* have = all;
-    auto* other = work.origin();
-    detail::allreduce(r, have, other, n);
-    r.copy(have, all, n);
+    to_the_end(t, [&](auto const& team) {
+        if constexpr (may_share<Team>) {
+            auto const order = fold_order::of_allreduce(t.size());
+            if (detail::reduce_together(team, speaker::allreduce, op, order, mine ? mine : all, all, n)) return;
+        }
+        reduction const r{team, op, speaker::allreduce};
+        if (mine) r.copy(mine, all, n);
+        if (t.size() == 1 || n == 0) return;
+        auto const work = r.work(n);
+        auto* have = all;
+        auto* other = work.origin();
+        detail::allreduce(r, have, other, n);
+        r.copy(have, all, n);
+    });
 } catch (error const& e) {
     if (e.code() != errc::truncate) throw;
     throw error{errc::truncate,

@@ -48,26 +48,36 @@ template <team_type Team> void alltoall_doubling(Team const& t, std::size_t size
     for (std::int32_t i = 1; i < n; ++i) t.move(source{at(packed, static_cast<std::size_t>(i))}, all((me - i + n) % n));
 }
 
-} // namespace detail
-
-/// Pieces of any sizes: what one rank has for another is as large as what that one expects of it.
-template <team_type Team> void alltoallv(Team const& t, by_rank<source> mine, by_rank<sink> all) {
+/// From place to place; not a rank's own piece.
+template <team_type Team> void alltoall_pairwise(Team const& t, by_rank<source> mine, by_rank<sink> all) {
     auto const n = t.size(), me = t.me().value;
-    t.keep(mine(me), all(me));
     for (std::int32_t k = 1; k < n; ++k) {
         auto const to = (me + k) % n, from = (me - k + n) % n;
         t.exchange(to, mine(to), from, all(from), speaker::alltoall);
     }
 }
 
+} // namespace detail
+
+/// Pieces of any sizes: what one rank has for another is as large as what that one expects of it.
+template <team_type Team> void alltoallv(Team const& t, by_rank<source> mine, by_rank<sink> all) {
+    to_the_end(t, [&](auto const& team) {
+        team.keep(mine(t.me()), all(t.me()));
+        detail::alltoall_pairwise(team, mine, all);
+    });
+}
+
 /// Pieces of one size, which all ranks know.
 template <team_type Team> void alltoall(Team const& t, by_rank<source> mine, by_rank<sink> all) {
     auto const size = all(t.me()).size();
-    if constexpr (may_share<Team>)
-        if (detail::alltoall_together(t, size, mine, all)) return t.keep(mine(t.me()), all(t.me()));
-    if (size > t.template limit<"MPT_ALLTOALL_SHORT">() || t.size() < alltoall_doubling_ranks) return alltoallv(t, mine, all);
-    t.keep(mine(t.me()), all(t.me()));
-    detail::alltoall_doubling(t, size, mine, all);
+    to_the_end(t, [&](auto const& team) {
+        team.keep(mine(t.me()), all(t.me()));
+        if constexpr (may_share<Team>)
+            if (detail::alltoall_together(team, size, mine, all)) return;
+        if (size > t.template limit<"MPT_ALLTOALL_SHORT">() || t.size() < alltoall_doubling_ranks)
+            detail::alltoall_pairwise(team, mine, all);
+        else detail::alltoall_doubling(team, size, mine, all);
+    });
 }
 
 /// all(r): what rank r gets, then what came from it; as large there as here. For pieces of one size and of many.
@@ -76,15 +86,17 @@ template <team_type Team> void alltoall_in_place(Team const& t, by_rank<place> a
     std::size_t largest = 0;
     for (std::int32_t r = 0; r < n; ++r)
         if (r != me) largest = std::max(largest, all(r).out.size());
-    auto const aside = t.memory(largest);
-    for (std::int32_t k = 0; k < n; ++k) {
-        auto const partner = (k - me + n) % n;
-        if (partner == me) continue;
-        auto const here = all(partner);
-        auto const leaving = aside.part(0, here.out.size());
-        t.move(here.out, leaving);
-        t.exchange(partner, source{leaving}, partner, here.in, speaker::alltoall);
-    }
+    to_the_end(t, [&](auto const& team) {
+        auto const aside = team.memory(largest);
+        for (std::int32_t k = 0; k < n; ++k) {
+            auto const partner = (k - me + n) % n;
+            if (partner == me) continue;
+            auto const here = all(partner);
+            auto const leaving = aside.part(0, here.out.size());
+            team.move(here.out, leaving);
+            team.exchange(partner, source{leaving}, partner, here.in, speaker::alltoall);
+        }
+    });
 }
 
 } // namespace mpt::inline v0::coll

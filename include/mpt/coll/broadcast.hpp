@@ -80,10 +80,14 @@ template <team_type Team> void broadcast_cut(Team const& t, place const& data, s
     }
 }
 
-/// Messages are those of the algorithm s. Three ranks have the same number of steps either way. origin of MPT_BCAST_LONG: 4 and 8 ranks
-/// on two cores, where the tree was twice as fast at 128 KiB and no faster at 1 MiB.
+/// Three ranks have the same number of steps either way. origin of MPT_BCAST_LONG: 4 and 8 ranks on two cores, where the tree was twice
+/// as fast at 128 KiB and no faster at 1 MiB.
+template <team_type Team> bool is_cut(Team const& t, place const& data) noexcept {
+    return t.size() >= 4 && data.in.size() >= t.template limit<"MPT_BCAST_LONG">();
+}
+/// Messages are those of the algorithm s.
 template <team_type Team> void broadcast_by_size(Team const& t, place const& data, std::int32_t root, speaker s) {
-    if (t.size() >= 4 && data.in.size() >= t.template limit<"MPT_BCAST_LONG">()) broadcast_cut(t, data, root, s);
+    if (is_cut(t, data)) broadcast_cut(t, data, root, s);
     else broadcast_tree(t, data, root, s);
 }
 
@@ -91,10 +95,12 @@ template <team_type Team> void broadcast_by_size(Team const& t, place const& dat
 
 /// data: at the root what is sent, elsewhere room for it; of the same packed size on all ranks.
 template <team_type Team> void broadcast(Team const& t, place const& data, std::int32_t root) {
-    auto const rooted = t.rooted(speaker::broadcast, root);
-    if constexpr (may_share<Team>)
-        if (detail::broadcast_together(rooted, data, root)) return;
-    detail::broadcast_by_size(rooted, data, root, speaker::broadcast);
+    auto const by = detail::is_cut(t, data) ? way::other : way::usual;
+    to_the_end(t.rooted(speaker::broadcast, root, by), [&](auto const& rooted) {
+        if constexpr (may_share<Team>)
+            if (detail::broadcast_together(rooted, data, root)) return;
+        detail::broadcast_by_size(rooted, data, root, speaker::broadcast);
+    });
 }
 
 } // namespace mpt::inline v0::coll

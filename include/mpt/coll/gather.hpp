@@ -53,20 +53,22 @@ void gather_linear(Team const& t, std::optional<source> const& mine, by_rank<sin
 /// root only.
 template <team_type Team> void gather(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
     auto const size = t.me() == root ? all(root).size() : mine->size();
-    auto const rooted = t.rooted(speaker::gather, root);
-    if (t.me() == root && mine) t.keep(*mine, all(root));
-    if constexpr (may_share<Team>)
-        if (detail::gather_together(rooted, mine, all, size, root)) return;
-    if (t.size() >= gather_tree_ranks && size <= t.template limit<"MPT_GATHER_SHORT">())
-        detail::gather_tree(rooted, mine, all, size, root);
-    else detail::gather_linear(rooted, mine, all, root);
+    bool const by_tree = t.size() >= gather_tree_ranks && size <= t.template limit<"MPT_GATHER_SHORT">();
+    to_the_end(t.rooted(speaker::gather, root, by_tree ? way::other : way::usual), [&](auto const& rooted) {
+        if (t.me() == root && mine) rooted.keep(*mine, all(root));
+        if constexpr (may_share<Team>)
+            if (detail::gather_together(rooted, mine, all, size, root)) return;
+        if (by_tree) detail::gather_tree(rooted, mine, all, size, root);
+        else detail::gather_linear(rooted, mine, all, root);
+    });
 }
 
 /// Pieces of any sizes.
 template <team_type Team> void gatherv(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
-    auto const rooted = t.rooted(speaker::gather, root);
-    if (t.me() == root && mine) t.keep(*mine, all(root));
-    detail::gather_linear(rooted, mine, all, root);
+    to_the_end(t.rooted(speaker::gather, root), [&](auto const& rooted) {
+        if (t.me() == root && mine) rooted.keep(*mine, all(root));
+        detail::gather_linear(rooted, mine, all, root);
+    });
 }
 
 } // namespace mpt::inline v0::coll

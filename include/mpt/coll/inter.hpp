@@ -47,6 +47,10 @@ public:
     bool is_first() const noexcept { return here_.me() == 0; }
 };
 
+template <team_type Team, class Algorithm> void to_the_end(between<Team> const& s, Algorithm const& algorithm) {
+    to_the_end(s.here(), [&](Team const& here) { algorithm(between{here, s.there().who()}); });
+}
+
 template <team_type Team> void barrier(between<Team> const& s) {
     barrier(s.here());
     if (s.is_first()) s.there().nod(0, 0, speaker::barrier);
@@ -57,8 +61,10 @@ template <team_type Team> void barrier(between<Team> const& s) {
 template <team_type Team> void broadcast(between<Team> const& s, place const& data, std::int32_t root) {
     if (root == root_beside) return;
     if (root == root_here) return s.there().send(0, speaker::broadcast, data.out);
-    if (s.is_first()) s.there().recv(root, speaker::broadcast, data.in);
-    detail::broadcast_by_size(s.here(), data, 0, speaker::broadcast);
+    to_the_end(s, [&](auto const& sides) {
+        if (sides.is_first()) sides.there().recv(root, speaker::broadcast, data.in);
+        detail::broadcast_by_size(sides.here(), data, 0, speaker::broadcast);
+    });
 }
 
 // --- pieces ---------------------------------------------------------------------------------------------------------------------
@@ -67,7 +73,9 @@ template <team_type Team> void broadcast(between<Team> const& s, place const& da
 template <team_type Team>
 void gatherv(between<Team> const& s, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
     if (root >= 0) return s.there().send(root, speaker::gather, *mine);
-    for (std::int32_t r = 0; root == root_here && r < s.there().size(); ++r) s.there().recv(r, speaker::gather, all(r));
+    to_the_end(s, [&](auto const& sides) {
+        for (std::int32_t r = 0; root == root_here && r < s.there().size(); ++r) sides.there().recv(r, speaker::gather, all(r));
+    });
 }
 template <team_type Team>
 void gather(between<Team> const& s, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
@@ -103,18 +111,24 @@ template <team_type Team> void cross(between<Team> const& s, source const& mine,
 
 /// Pieces of any sizes; all ranks of a side know those of the other.
 template <team_type Team> void allgather(between<Team> const& s, std::optional<source> const& mine, by_rank<place> all) {
-    detail::cross(s, *mine, all);
-    for (std::int32_t first = 0; first < s.there().size(); first += s.here().size())
-        allgather(s.here(), in_place, [&](std::int32_t r) { return first + r < s.there().size() ? all(first + r) : place{}; });
+    auto const here = s.here().size(), there = s.there().size();
+    to_the_end(s, [&](auto const& sides) {
+        detail::cross(sides, *mine, all);
+        for (std::int32_t first = 0; first < there; first += here)
+            allgather(sides.here(), in_place, [&](std::int32_t r) { return first + r < there ? all(first + r) : place{}; });
+    });
 }
 
 /// Pieces of any sizes: what one rank has for another is as large as what that one expects of it.
 template <team_type Team> void alltoallv(between<Team> const& s, by_rank<source> mine, by_rank<sink> all) {
     auto const steps = std::max(s.here().size(), s.there().size());
-    for (std::int32_t k = 0; k < steps; ++k) {
-        auto const partner = (k - s.here().me() + steps) % steps;
-        if (partner < s.there().size()) s.there().exchange(partner, mine(partner), partner, all(partner), speaker::alltoall);
-    }
+    to_the_end(s, [&](auto const& sides) {
+        for (std::int32_t k = 0; k < steps; ++k) {
+            auto const partner = (k - s.here().me() + steps) % steps;
+            if (partner >= s.there().size()) continue;
+            sides.there().exchange(partner, mine(partner), partner, all(partner), speaker::alltoall);
+        }
+    });
 }
 template <team_type Team> void alltoall(between<Team> const& s, by_rank<source> mine, by_rank<sink> all) {
     alltoallv(s, mine, all);
@@ -126,11 +140,13 @@ template <team_type Team> void alltoall(between<Team> const& s, by_rank<source> 
 template <team_type Team> void reduce(between<Team> const& s, operand const& op, std::byte const* mine, std::byte* result,
                                       std::size_t n, std::int32_t root) {
     if (root == root_beside || n == 0) return;
-    reduction const here{s.here(), op, speaker::reduce}, there{s.there(), op, speaker::reduce};
-    if (root == root_here) return there.recv(0, result, n);
-    auto const sum = here.work(s.is_first() ? n : 0);
-    detail::reduce_by_size(here, mine, sum.origin(), n, 0);
-    if (s.is_first()) there.send(root, sum.origin(), n);
+    to_the_end(s, [&](auto const& sides) {
+        reduction const here{sides.here(), op, speaker::reduce}, there{sides.there(), op, speaker::reduce};
+        if (root == root_here) return there.recv(0, result, n);
+        auto const sum = here.work(s.is_first() ? n : 0);
+        detail::reduce_by_size(here, mine, sum.origin(), n, 0);
+        if (s.is_first()) there.send(root, sum.origin(), n);
+    });
 }
 
 namespace detail {
@@ -150,27 +166,31 @@ void swap_sums(between<Team> const& s, reduction<Team> const& here, std::byte co
 template <team_type Team>
 void allreduce(between<Team> const& s, operand const& op, std::byte const* mine, std::byte* all, std::size_t n) {
     if (n == 0) return;
-    reduction const here{s.here(), op, speaker::allreduce};
-    detail::swap_sums(s, here, mine, all, n);
-    elements_out const read{here.op(), all, n};
-    elements_in const written{here.op(), all, n};
-    place const data{source::of(s.here().lasting(read)), sink::of(s.here().lasting(written))};
-    detail::broadcast_by_size(s.here(), data, 0, speaker::allreduce);
+    to_the_end(s, [&](auto const& sides) {
+        reduction const here{sides.here(), op, speaker::allreduce};
+        detail::swap_sums(sides, here, mine, all, n);
+        elements_out const read{here.op(), all, n};
+        elements_in const written{here.op(), all, n};
+        place const data{source::of(sides.here().lasting(read)), sink::of(sides.here().lasting(written))};
+        detail::broadcast_by_size(sides.here(), data, 0, speaker::allreduce);
+    });
 }
 
 /// counts(r): how many elements rank r of this side keeps of the other side's combination. mine: the sum of those. part: the own.
 template <team_type Team> void reduce_scatter(between<Team> const& s, operand const& op, std::byte const* mine, std::byte* part,
                                               by_rank<std::size_t> counts) {
-    reduction const here{s.here(), op, speaker::reduce_scatter};
-    auto const firsts = detail::firsts_of(here.size(), counts);
+    auto const firsts = detail::firsts_of(s.here().size(), counts);
     auto const all = firsts.back();
     if (all == 0) return;
-    auto const got = here.work(s.is_first() ? all : 0);
-    detail::swap_sums(s, here, mine, got.origin(), all);
-    if (!s.is_first()) return here.recv(0, part, counts(here.me()));
-    here.copy(got.origin(), part, counts(0));
-    for (std::int32_t r = 1; r < here.size(); ++r)
-        here.send(r, here.at(got.origin(), firsts[static_cast<std::size_t>(r)]), counts(r));
+    to_the_end(s, [&](auto const& sides) {
+        reduction const here{sides.here(), op, speaker::reduce_scatter};
+        auto const got = here.work(s.is_first() ? all : 0);
+        detail::swap_sums(sides, here, mine, got.origin(), all);
+        if (!s.is_first()) return here.recv(0, part, counts(here.me()));
+        here.copy(got.origin(), part, counts(0));
+        for (std::int32_t r = 1; r < here.size(); ++r)
+            here.send(r, here.at(got.origin(), firsts[static_cast<std::size_t>(r)]), counts(r));
+    });
 }
 /// The same number of elements for each rank of a side: here count times the ranks here, there as many in all.
 template <team_type Team> void reduce_scatter_block(between<Team> const& s, operand const& op, std::byte const* mine,

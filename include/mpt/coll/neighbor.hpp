@@ -43,7 +43,7 @@ void neighbor_alltoall(Team const& t, neighbours const& near, by_rank<source> mi
     }
     for (std::size_t i = 0; i < near.destinations.size(); ++i)
         if (near.destinations[i] != proc_null) out.push_back({near.destinations[i], mine(static_cast<std::int32_t>(i))});
-    t.exchange_all(in, out, speaker::neighbor);
+    t.exchange_all(in, out, speaker::neighbor); // all of them end before a size is found wrong
 }
 
 /// The same piece for each.

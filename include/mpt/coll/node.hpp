@@ -11,14 +11,16 @@
 ///   messages, and do not ask again. A communicator with few collectives costs nothing but its count.
 ///
 ///   Every collective that may come through here shows what it is - which one, root, size - also when it then takes messages. Who
-///   waits for a rank that called another one, with another root or size, finds it there, and throws.
+///   waits for a rank that called another one, with another root or size, finds it there, and throws. Sizes that differ are found
+///   in the first round, so ranks stay in step where one round is all, and in a broadcast of any size.
 ///
 ///   Waiting   is the lane's: spinning, yielding, sleeping on its bell, while other requests go on (stack/lane.hpp). Who shows
 ///             something rings all others' bells: a load each.
 ///   End       is local. A rank that frees the communicator leaves every part; a part is used again when all have left it
 ///             (mem/parts.hpp).
 ///   Memory    24 KiB a rank, and 4 chunks where data are larger than 1 KiB, both in the rank's slice.
-///   Limit     ranks that all reach each other through mapped memory; up to MPT_NODE_RANKS of them, because each looks at all others.
+///   Limit     after gathers and scatters whose sizes differ and exceed a chunk, ranks are out of step: the communicator is of no use.
+///             Ranks that all reach each other through mapped memory; up to MPT_NODE_RANKS of them, because each looks at all others.
 ///   Tests     test/coll_node_test.cpp
 #pragma once
 #include <memory>
@@ -200,6 +202,17 @@ public:
         if (e.call != word_of(t, s) || e.size != size) [[unlikely]]
             refuse(t, q, s, size);
     }
+    /// The same of a root that shows all that it has in pieces. Where it is not as much as ours, we show as many rounds all the same.
+    template <class Stack> void see_root(team<Stack> const& t, std::int32_t root, speaker s, std::size_t size) {
+        t.await(root, s, size, [&] { return rounds_.has_begun(root, rounds_.last()); });
+        auto const& e = rounds_.of(root);
+        if (e.call == word_of(t, s) && e.size != size) [[unlikely]]
+            for (auto left = rounds_for(t, e.size); left > 1; --left) {
+                begin(t, s, shelf::entry);
+                show(t, s, size);
+            }
+        see(t, root, s, size);
+    }
     /// All others, one after the other: use(q) what each has shown.
     template <class Stack, class Use> void see_all(team<Stack> const& t, speaker s, std::size_t size, Use const& use) {
         each_other(t, [&](std::int32_t q) {
@@ -224,6 +237,16 @@ private:
         each_other(t, [&](std::int32_t q) { t.await(q, s, 0, [&] { return rounds_.has_begun(q, least); }); });
         rounds_.all_have_begun(least);
     }
+    /// Of data that a rank shows in pieces; one where they go by messages.
+    template <class Stack> std::size_t rounds_for(team<Stack> const& t, std::size_t size) const noexcept {
+        auto const on = shelf_for(size);
+        if (on == shelf::chunk && (!far_ || size > t.template limit<"MPT_NODE_MAX">())) return 1;
+        return (size + room_on(on) - 1) / room_on(on);
+    }
+    static std::uint64_t shown_by(void const* room, std::int32_t q) {
+        auto const& r = static_cast<node_room const*>(room)->rounds_;
+        return r.has_begun(q, r.last()) ? r.of(q).size : shown_sizes::not_yet;
+    }
     template <class Stack> static std::uint64_t word_of(team<Stack> const& t, speaker s) noexcept {
         return static_cast<std::uint64_t>(s) | std::uint64_t{static_cast<std::uint32_t>(t.call().root)} << 8;
     }
@@ -238,6 +261,7 @@ private:
         rooted_call const mine{s, t.call().root, t.call().number};
         rooted_call const theirs{static_cast<speaker>(e.call & 0xff), static_cast<std::int32_t>(e.call >> 8), mine.number};
         if (e.call != word_of(t, s)) detail::calls_differ(t.me(), mine, q, theirs);
+        t.tell(); // what this rank sends to itself has another size: it shows that
         detail::sizes_differ(e.size, size, q);
     }
     template <class Stack> [[gnu::noinline]] static node_room* begin(team<Stack> const& t, meeting& m) {
@@ -255,7 +279,7 @@ private:
         m.refused = !near;
         if (m.refused) return nullptr;
         auto room = std::make_shared<node_room>(t, std::move(near), std::move(bells));
-        m.room = room;
+        m.room = room, m.shown_by = &shown_by;
         return room.get();
     }
 };

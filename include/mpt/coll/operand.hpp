@@ -112,6 +112,7 @@ public:
 
     std::int32_t me() const noexcept { return t_.me(); }
     std::int32_t size() const noexcept { return t_.size(); }
+    bool differs() const noexcept { return t_.differs(); }
     operand const& op() const noexcept { return op_; }
     speaker speaks() const noexcept { return speaker_; }
     template <class Byte> Byte* at(Byte* origin, std::size_t i) const noexcept { return op_.at(origin, i); }

@@ -67,10 +67,12 @@ private:
     std::span<std::byte> free_; // of the chunk that small objects share
     std::uint32_t phase_ = 0;
     sort open_ = sort::others; // which more messages may belong to the last phase
+    detail::mismatch wrong_;   // of what this rank sends to itself
 
 public:
     std::vector<plan_step> const& steps() const noexcept { return steps_; }
     void add(plan_step const& s) { steps_.push_back(s); }
+    detail::mismatch& wrong() noexcept { return wrong_; }
     /// The phase of messages that come next. Those of one sort that follow each other are a phase.
     std::uint32_t phase_for(sort s) noexcept {
         if (s == sort::others || std::exchange(open_, s) != s) ++phase_;
@@ -111,7 +113,8 @@ public:
     std::int32_t size() const noexcept { return who_->size(); }
     group const& who() const noexcept { return *who_; }
     template <text Name> std::size_t limit() const noexcept { return variables_->get<Name>(); }
-    recorder const& rooted(speaker, std::int32_t) const noexcept { return *this; }
+    recorder const& rooted(speaker, std::int32_t, way = way::usual) const noexcept { return *this; }
+    bool differs() const noexcept { return false; } // what comes is not known yet
     recorder among(group const& who, rank me) const noexcept {
         auto r = *this;
         r.who_ = &who, r.me_ = me;
@@ -139,7 +142,7 @@ public:
     }
     void nod(std::int32_t to, std::int32_t from, speaker s) const { exchange(to, source{}, from, sink{}, s); }
     void keep(source const& mine, sink const& into) const {
-        detail::must_be_equal(mine, into, me_);
+        if (mine.size() != into.size()) return plan_->wrong().note(mine.size(), into.size(), me_);
         move(mine, into);
     }
     template <class Out, class In> void move(Out const& from, In const& into) const {

@@ -75,11 +75,15 @@ void reduce_cut(reduction<Team> const& r, std::byte const* mine, std::byte* resu
         if (q != root) r.recv(q, r.at(result, first(q)), part(q));
 }
 
+/// Who: a team or a reduction.
+template <class Who> bool is_cut(Who const& who, operand const& op, std::size_t n) noexcept {
+    return who.size() >= 4 && n * op.packed >= who.template limit<"MPT_REDUCE_LONG">() &&
+           n >= static_cast<std::size_t>(who.size());
+}
 /// n > 0.
 template <team_type Team>
 void reduce_by_size(reduction<Team> const& r, std::byte const* mine, std::byte* result, std::size_t n, std::int32_t root) {
-    if (r.size() >= 4 && n * r.op().packed >= r.template limit<"MPT_REDUCE_LONG">() && n >= static_cast<std::size_t>(r.size()))
-        reduce_cut(r, mine, result, n, root);
+    if (is_cut(r, r.op(), n)) reduce_cut(r, mine, result, n, root);
     else reduce_by_tree(r, mine, result, n, root);
 }
 
@@ -88,15 +92,17 @@ void reduce_by_size(reduction<Team> const& r, std::byte const* mine, std::byte* 
 /// n elements from each rank. mine: at the root null where they are in `result` already. result: used at the root only.
 template <team_type Team>
 void reduce(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n, std::int32_t root) {
-    auto const rooted = t.rooted(speaker::reduce, root);
-    if constexpr (may_share<Team>) {
-        auto const order = fold_order::of_reduce(t.size(), op.commutes ? root : 0);
-        auto* const wanted = t.me() == root ? result : nullptr;
-        if (detail::reduce_together(rooted, speaker::reduce, op, order, mine ? mine : result, wanted, n)) return;
-    }
-    reduction const r{rooted, op, speaker::reduce};
-    if (n == 0) return;
-    detail::reduce_by_size(r, mine ? mine : result, result, n, root);
+    auto const by = n == 0 ? way::none : detail::is_cut(t, op, n) ? way::other : way::usual;
+    to_the_end(t.rooted(speaker::reduce, root, by), [&](auto const& rooted) {
+        if constexpr (may_share<Team>) {
+            auto const order = fold_order::of_reduce(t.size(), op.commutes ? root : 0);
+            auto* const wanted = t.me() == root ? result : nullptr;
+            if (detail::reduce_together(rooted, speaker::reduce, op, order, mine ? mine : result, wanted, n)) return;
+        }
+        reduction const r{rooted, op, speaker::reduce};
+        if (n == 0) return;
+        detail::reduce_by_size(r, mine ? mine : result, result, n, root);
+    });
 }
 
 } // namespace mpt::inline v0::coll

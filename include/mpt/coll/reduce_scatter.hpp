@@ -83,17 +83,19 @@ template <team_type Team> void reduce_scatter_small(reduction<Team> const& r, st
 /// own part of the combination.
 template <team_type Team>
 void reduce_scatter(Team const& t, operand const& op, std::byte const* mine, std::byte* part, by_rank<std::size_t> counts) {
-    reduction const r{t, op, speaker::reduce_scatter};
     auto const firsts = detail::firsts_of(t.size(), counts);
     auto const me = static_cast<std::size_t>(t.me());
     auto const all = firsts.back(), first = firsts[me], count = firsts[me + 1] - first;
     if (!mine) mine = part;
     if (all == 0) return;
-    if (t.size() == 1) return r.copy(mine, part, count);
-    if (t.size() > 2 && all * op.packed <= reduce_scatter_doubling_most)
-        return detail::reduce_scatter_small(r, mine, part, first, count, all);
-    detail::pairwise work{r, count};
-    r.copy(work.run(mine, firsts), part, count);
+    to_the_end(t, [&](auto const& team) {
+        reduction const r{team, op, speaker::reduce_scatter};
+        if (t.size() == 1) return r.copy(mine, part, count);
+        if (t.size() > 2 && all * op.packed <= reduce_scatter_doubling_most)
+            return detail::reduce_scatter_small(r, mine, part, first, count, all);
+        detail::pairwise work{r, count};
+        r.copy(work.run(mine, firsts), part, count);
+    });
 }
 
 /// The same number of elements for each rank.

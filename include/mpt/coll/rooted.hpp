@@ -8,13 +8,18 @@
 ///
 ///   A rank notes what it calls in its control record (wait/calls.hpp). One that has to wait long looks, again and again, at what
 ///   the others noted under the same number: another root there is an error, with both ranks and both roots, on all ranks that
-///   wait; it does not matter for whom. Whoever need not wait has sent its part and does not know.
+///   wait; it does not matter for whom. So is another way that the data take, which their size decides: messages of the two ways would
+///   wait for each other. Whoever need not wait has sent its part and does not know.
+///
+///   Where ranks share memory, and have shown their sizes there before they went on by messages (coll/node.hpp), it looks at those.
 ///
 ///   Cost      to note: two stores. To look: a line of another's while there is nothing else to do.
 ///   Limit     ranks that only send (two, each of which takes itself for the root of a small broadcast) are not told; what they sent is
 ///             received by nobody. Whoever went on by more than eight such calls without waiting is not found.
 ///   Tests     test/coll_rooted_test.cpp
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,11 +45,15 @@ enum class speaker : std::int32_t {
     neighbor,
 };
 
+/// The way that the data of a collective with a root take. Ranks with data of one size take the same.
+enum class way : std::uint8_t { usual, other, none };
+
 /// A collective in which all ranks name a root. number 0: one without a root.
 struct rooted_call {
     speaker what{};
     std::int32_t root = 0;
     std::uint32_t number = 0;
+    way by = way::usual;
 
     /// What messages of the call carry.
     tag label(speaker s) const noexcept {
@@ -53,14 +62,14 @@ struct rooted_call {
     }
     /// The speaker of a message.
     static speaker speaker_of(tag label) noexcept { return static_cast<speaker>(label.value & 15); }
-    /// What is noted: the number in the low half, then the root, and the speaker in the highest four bits.
+    /// What is noted: the number in the low half, then the root, two bits of the way, and the speaker in the highest four.
     std::uint64_t word() const noexcept {
         return std::uint64_t{number} | std::uint64_t{static_cast<std::uint32_t>(root)} << 32 |
-               static_cast<std::uint64_t>(what) << 60;
+               static_cast<std::uint64_t>(by) << 58 | static_cast<std::uint64_t>(what) << 60;
     }
     static rooted_call of(std::uint64_t word) noexcept {
-        return {static_cast<speaker>(word >> 60), static_cast<std::int32_t>(word >> 32 & 0xfff'ffff),
-                static_cast<std::uint32_t>(word)};
+        return {static_cast<speaker>(word >> 60), static_cast<std::int32_t>(word >> 32 & 0x3ff'ffff),
+                static_cast<std::uint32_t>(word), static_cast<way>(word >> 58 & 3)};
     }
 };
 
@@ -83,10 +92,36 @@ constexpr std::string_view name_of(speaker s) noexcept {
         return "rank " + std::to_string(r) + " called a " + std::string{name_of(c.what)} + " with root " +
                std::to_string(c.root);
     };
+    if (mine.what == theirs.what && mine.root == theirs.root)
+        throw error{errc::truncate, "mpt: ranks called a collective with different sizes: " + said(me, mine) + ", and rank " +
+                                        std::to_string(other) +
+                                        " did with data of so different a size that it takes another way"};
     throw error{mine.what == theirs.what ? errc::root : errc::usage,
                 "mpt: " + said(me, mine) + ", and " + said(other, theirs) + ", as number " + std::to_string(mine.number) +
                     " of this communicator's collectives with a root; all ranks call the same, with the same root"};
 }
+
+namespace detail {
+/// Lengths that nobody expects: a rank that has met a size which is not its own sends one of them.
+inline constexpr std::array<std::size_t, 3> odd_lengths{7, 11, 13};
+
+[[noreturn, gnu::noinline]] inline void sizes_differ(std::uint64_t came, std::uint64_t expected, std::int32_t from) {
+    bool const odd = std::ranges::find(odd_lengths, came) != odd_lengths.end();
+    throw error{errc::truncate, "mpt: ranks called a collective with different sizes: " + std::to_string(came) +
+                                    " bytes came where " + std::to_string(expected) + " were expected, from rank " +
+                                    std::to_string(from) +
+                                    (odd ? " (so many are sent by who has met another size before)" : "")};
+}
+} // namespace detail
+
+/// Sizes that ranks which share memory have shown of the collective that they are in.
+struct shown_sizes {
+    static constexpr std::uint64_t not_yet = ~std::uint64_t{0};
+
+    void const* room = nullptr; // null: they have not
+    std::uint64_t (*of)(void const* room, std::int32_t q) = nullptr;
+    std::uint64_t mine = 0;
+};
 
 /// Looks at one rank after the other while this one waits in a call.
 template <class Lane> class suspicion {
@@ -94,28 +129,35 @@ template <class Lane> class suspicion {
     group const& who_;
     context_id context_;
     rooted_call mine_, theirs_;
+    shown_sizes shown_;
+    std::uint64_t size_ = shown_sizes::not_yet; // that another one has shown, and is not ours
     std::uint32_t asked_ = 0;
     std::int32_t next_ = 0, other_ = -1;
 
 public:
-    suspicion(Lane& l, group const& who, context_id c, rooted_call const& mine) noexcept
-        : lane_{l}, who_{who}, context_{c}, mine_{mine} {}
+    suspicion(Lane& l, group const& who, context_id c, rooted_call const& mine, shown_sizes const& shown) noexcept
+        : lane_{l}, who_{who}, context_{c}, mine_{mine}, shown_{shown} {}
 
     /// Asked in every turn of a wait: most of them are none of the long ones.
     bool operator()() noexcept {
-        if (mine_.number != 0 && other_ < 0 && ++asked_ % 8 == 0) look();
+        if ((mine_.number != 0 || shown_.room) && other_ < 0 && ++asked_ % 8 == 0) look();
         return other_ >= 0;
     }
     /// Throws what was found.
     void tell(std::int32_t me) const {
-        if (other_ >= 0) [[unlikely]]
-            differ(me, mine_, other_, theirs_);
+        if (other_ < 0) [[likely]]
+            return;
+        if (size_ != shown_sizes::not_yet) detail::sizes_differ(size_, shown_.mine, other_);
+        differ(me, mine_, other_, theirs_);
     }
 
 private:
     void look() noexcept {
-        auto const seen = lane_.calls_of(who_.world(next_)).find(context_, mine_.number);
+        if (shown_.room) size_ = shown_.of(shown_.room, next_);
+        if (size_ == shown_.mine) size_ = shown_sizes::not_yet;
+        auto const seen = mine_.number == 0 ? 0 : lane_.calls_of(who_.world(next_)).find(context_, mine_.number);
         if (seen != 0 && seen != mine_.word()) other_ = next_, theirs_ = rooted_call::of(seen);
+        if (size_ != shown_sizes::not_yet) other_ = next_;
         if (++next_ == who_.size()) next_ = 0;
     }
 };

@@ -33,22 +33,26 @@ void scan(reduction<Team> const& r, std::byte* sum, std::byte* other, std::byte*
 
 /// n elements from each rank. mine: null where they are in `result` already.
 template <team_type Team> void scan(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
-    reduction const r{t, op, speaker::scan};
-    if (mine) r.copy(mine, result, n);
-    if (n == 0 || t.size() == 1) return;
-    auto const sum = r.work(n), other = r.work(n);
-    r.copy(result, sum.origin(), n);
-    detail::scan(r, sum.origin(), other.origin(), result, true, n);
+    to_the_end(t, [&](auto const& team) {
+        reduction const r{team, op, speaker::scan};
+        if (mine) r.copy(mine, result, n);
+        if (n == 0 || t.size() == 1) return;
+        auto const sum = r.work(n), other = r.work(n);
+        r.copy(result, sum.origin(), n);
+        detail::scan(r, sum.origin(), other.origin(), result, true, n);
+    });
 }
 
 /// The same without the own elements; at rank 0 result is left as it is.
 template <team_type Team>
 void exscan(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
-    reduction const r{t, op, speaker::scan};
-    if (n == 0 || t.size() == 1) return;
-    auto const sum = r.work(n), other = r.work(n);
-    r.copy(mine ? mine : result, sum.origin(), n);
-    detail::scan(r, sum.origin(), other.origin(), result, false, n);
+    to_the_end(t, [&](auto const& team) {
+        reduction const r{team, op, speaker::scan};
+        if (n == 0 || t.size() == 1) return;
+        auto const sum = r.work(n), other = r.work(n);
+        r.copy(mine ? mine : result, sum.origin(), n);
+        detail::scan(r, sum.origin(), other.origin(), result, false, n);
+    });
 }
 
 } // namespace mpt::inline v0::coll

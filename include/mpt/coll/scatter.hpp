@@ -54,21 +54,23 @@ void scatter_linear(Team const& t, by_rank<source> all, std::optional<sink> cons
 /// Pieces of one size, which all ranks know. all: read at the root only. mine: at the root nothing says that it stays in its place.
 template <team_type Team> void scatter(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
     auto const size = t.me() == root ? all(root).size() : mine->size();
-    auto const rooted = t.rooted(speaker::scatter, root);
-    if (t.me() == root && mine) t.keep(all(root), *mine);
-    if constexpr (may_share<Team>)
-        if (detail::scatter_together(rooted, all, mine, size, root)) return;
-    if (t.size() >= scatter_tree_ranks && size <= t.template limit<"MPT_SCATTER_SHORT">())
-        detail::scatter_tree(rooted, all, mine, size, root);
-    else detail::scatter_linear(rooted, all, mine, root);
+    bool const by_tree = t.size() >= scatter_tree_ranks && size <= t.template limit<"MPT_SCATTER_SHORT">();
+    to_the_end(t.rooted(speaker::scatter, root, by_tree ? way::other : way::usual), [&](auto const& rooted) {
+        if (t.me() == root && mine) rooted.keep(all(root), *mine);
+        if constexpr (may_share<Team>)
+            if (detail::scatter_together(rooted, all, mine, size, root)) return;
+        if (by_tree) detail::scatter_tree(rooted, all, mine, size, root);
+        else detail::scatter_linear(rooted, all, mine, root);
+    });
 }
 
 /// Pieces of any sizes.
 template <team_type Team>
 void scatterv(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
-    auto const rooted = t.rooted(speaker::scatter, root);
-    if (t.me() == root && mine) t.keep(all(root), *mine);
-    detail::scatter_linear(rooted, all, mine, root);
+    to_the_end(t.rooted(speaker::scatter, root), [&](auto const& rooted) {
+        if (t.me() == root && mine) rooted.keep(all(root), *mine);
+        detail::scatter_linear(rooted, all, mine, root);
+    });
 }
 
 } // namespace mpt::inline v0::coll

@@ -13,7 +13,7 @@
 ///
 ///   Traffic  in a context of its own, so that it never meets blocking collectives.
 ///   Errors   a message of another size, no memory, an exception of an operation: kept, and thrown by finish(). Nothing that is under
-///            way is left behind.
+///            way is left behind. After a message of another size the steps go on as in coll/team.hpp.
 ///   Memory   the plan's; a request for it and one for each message of the phase under way. What the plan refers to outlives it.
 ///   Limit    it must not move, and is not destroyed while it is active: finish() or abandon() it, unless the job has ended.
 ///   Tests    test/coll_schedule_test.cpp    Source MPI-4.1 sections 6.12 and 6.13
@@ -42,6 +42,7 @@ template <class Stack> class schedule {
     std::vector<child> children_; // the messages of a phase
     std::uint32_t missing_ = 0;   // of those, and one while they are started
     bool stopping_ = false;
+    detail::mismatch wrong_;
     std::exception_ptr failure_;
 
 public:
@@ -71,7 +72,7 @@ public:
 
     /// Not while it is active. Throws mpt::error(no_memory).
     void start() {
-        next_ = 0, stopping_ = false, failure_ = nullptr;
+        next_ = 0, stopping_ = false, wrong_ = plan_.wrong(), failure_ = nullptr;
         home().enter([&](engine_type& e) {
             own_ = e.make();
             if (!own_) [[unlikely]]
@@ -129,6 +130,10 @@ private:
     void go_on() noexcept {
         for (close_phase(); !failure_ && !stopping_ && next_ < plan_.steps().size();) {
             auto const& s = plan_.steps()[next_];
+            if (!std::holds_alternative<message_step>(s) && wrong_.found) {
+                ++next_;
+                continue;
+            }
             if (std::holds_alternative<combine_step>(s)) return void(own_->at = protocol::phase::errand);
             if (auto const* const m = std::get_if<move_step>(&s)) {
                 copy(m->from, m->into);
@@ -139,13 +144,21 @@ private:
             if (missing_ != 0) return void(own_->at = protocol::phase::parked);
             close_phase();
         }
+        if (!failure_) failure_ = thrown([this] { wrong_.tell(); });
         engine().finish(*own_, stopping_ ? status::cancelled : status::ok);
     }
-    void combine() noexcept {
+    /// What f throws; nothing: it does not.
+    template <class F> static std::exception_ptr thrown(F const& f) noexcept {
         try {
+            f();
+            return nullptr;
+        } catch (...) { return std::current_exception(); }
+    }
+    void combine() noexcept {
+        failure_ = thrown([this] {
             while (next_ < plan_.steps().size() && std::holds_alternative<combine_step>(plan_.steps()[next_]))
                 std::get<combine_step>(plan_.steps()[next_++]).run();
-        } catch (...) { failure_ = std::current_exception(); }
+        });
     }
 
     /// The messages of the phase that begins here. Those that complete at once must not make this a task, which it is.
@@ -168,16 +181,14 @@ private:
         r->user = this;
         r->completed = [](protocol::request& done) noexcept { static_cast<schedule*>(done.user)->one_less(); };
         r->wanted = {wire_.context(), m.world, m.label};
-        if (m.sends) r->from = m.out, r->peer = m.world, engine().send(*r);
+        if (m.sends) r->from = wrong_.found ? wrong_.spoilt(m.out.size()) : m.out, r->peer = m.world, engine().send(*r);
         else r->into = m.in, engine().receive(*r);
     }
     void one_less() noexcept {
         if (--missing_ == 0) engine().start_task(*own_);
     }
     void no_request() noexcept {
-        try {
-            home().no_request();
-        } catch (...) { failure_ = std::current_exception(); }
+        failure_ = thrown([this] { home().no_request(); });
         stop(engine());
     }
     /// Nothing new is started.
@@ -192,9 +203,9 @@ private:
             auto const got = c.r->result;
             engine().drop(*c.r);
             if (failure_ || stopping_) continue;
-            try {
-                detail::must_have_come(got, c.what->peer, c.what->size());
-            } catch (...) { failure_ = std::current_exception(); }
+            failure_ = thrown([&] {
+                if (!detail::has_come(got, c.what->peer, c.what->size())) wrong_.note(got.bytes, c.what->size(), c.what->peer);
+            });
         }
         children_.clear();
     }

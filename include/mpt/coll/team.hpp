@@ -13,13 +13,18 @@
 ///   takes by reference and a recorder's copies.
 ///
 ///   Sizes    a message that is not as long as its receiver expects means that the ranks do not call the same collective: an
-///            mpt::error(truncate) that names both sizes. Empty pieces are sent too, so that this is seen.
+///            mpt::error(truncate) that names both sizes. Empty pieces are sent too, so that this is seen. Who finds it takes its turns to
+///            the end all the same (to_the_end), so that nobody waits for them; what it sends from then on has a length that nobody expects.
+///   Limit    ranks that by their sizes take different algorithms of a collective without a root may wait for each other.
 ///   Tests    test/coll_team_test.cpp
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <mpt/coll/pieces.hpp>
@@ -43,7 +48,7 @@ struct outgoing {
 };
 
 /// What an algorithm works with. send and recv take their ranks' data, exchange does both at once, exchange_all many of both, nod
-/// both without data; keep is what this rank sends to itself; rooted is the team for a collective with a root, among the same for
+/// both without data; keep is what this rank sends to itself; differs says whether a size was found that is not ours; rooted is the team for a collective with a root, among the same for
 /// other ranks, in the same context; move copies what is as large in both; memory, and what lasting() gives, last as long as the
 /// collective.
 template <class T>
@@ -59,7 +64,8 @@ concept team_type = requires(T const& t, std::int32_t r, speaker s, source const
     t.keep(out, in);
     t.move(out, in);
     t.combine(f, bytes, bytes, bytes, n);
-    { t.rooted(s, r) } -> std::convertible_to<T>;
+    { t.differs() } noexcept -> std::same_as<bool>;
+    { t.rooted(s, r, way::usual) } -> std::convertible_to<T>;
     { t.among(t.who(), t.me()) } -> std::same_as<T>;
     { t.memory(n) } -> std::same_as<scratch>;
     { t.lasting(n) } -> std::same_as<std::size_t const&>;
@@ -81,24 +87,41 @@ sink written_to(S const& layout) noexcept {
     return sink::of(layout);
 }
 
-[[noreturn, gnu::noinline]] inline void sizes_differ(std::uint64_t came, std::size_t expected, std::int32_t from) {
-    throw error{errc::truncate, "mpt: ranks called a collective with different sizes: " + std::to_string(came) +
-                                    " bytes came where " + std::to_string(expected) + " were expected, from rank " +
-                                    std::to_string(from)};
-}
-/// How a message ended that was to bring so many bytes.
-inline void must_have_come(outcome const& got, std::int32_t from, std::size_t expected) {
+/// Has a message come that was to bring so many bytes? false: of another size.
+inline bool has_come(outcome const& got, std::int32_t from, std::size_t expected) {
     if (got.how == status::ok && got.bytes == expected) [[likely]]
-        return;
+        return true;
     if (got.how != status::ok && got.how != status::truncated)
         throw error{got.how == status::no_memory ? errc::no_memory : errc::system,
                     "mpt: a collective's message from rank " + std::to_string(from) + ": " + std::string{to_string(got.how)}};
-    sizes_differ(got.bytes, expected, from);
+    return false;
 }
-inline void must_be_equal(source const& mine, sink const& into, std::int32_t me) {
-    if (mine.size() != into.size()) [[unlikely]]
-        sizes_differ(mine.size(), into.size(), me);
+inline void must_have_come(outcome const& got, std::int32_t from, std::size_t expected) {
+    if (!has_come(got, from, expected)) sizes_differ(got.bytes, expected, from);
 }
+
+/// The first size that a rank has found not to be its own, in a collective that it takes to the end.
+struct mismatch {
+    bool found = false;
+    std::int32_t from = 0;
+    std::uint64_t came = 0;
+    std::size_t expected = 0;
+    std::optional<std::uint64_t> shown{}; // our size, where the ranks have shown theirs and go on by messages
+
+    void note(std::uint64_t bytes, std::size_t wanted, std::int32_t whose) noexcept {
+        if (!std::exchange(found, true)) from = whose, came = bytes, expected = wanted;
+    }
+    void tell() const {
+        if (found) [[unlikely]]
+            sizes_differ(came, expected, from);
+    }
+    /// In place of data: neither as long as they are, nor as what came.
+    source spoilt(std::size_t planned) const noexcept {
+        static constexpr std::array<std::byte, odd_lengths.back()> nothing{};
+        auto const free = [&](std::size_t n) { return n != planned && n != came; };
+        return {nothing.data(), *std::ranges::find_if(odd_lengths, free)};
+    }
+};
 
 /// Messages under way at once. What an exception leaves of them is given up.
 template <class Stack> class under_way {
@@ -128,10 +151,10 @@ public:
         auto* const r = wire_.start_send(world, label_, data);
         all_.push_back({r, to, {wait_for::send, wire_.context(), world, label_, data.size()}, {}});
     }
-    /// Waits for all; the first one that went wrong is told.
-    void finish() {
+    /// Waits for all. check(outcome, peer, bytes) of each.
+    template <class Check> void finish(Check const& check) {
         for (; ended_ < all_.size(); ++ended_) all_[ended_].end = wire_.finish(*all_[ended_].r, all_[ended_].about);
-        for (auto const& m : all_) must_have_come(m.end, m.peer, m.about.size);
+        for (auto const& m : all_) check(m.end, m.peer, m.about.size);
     }
 
 private:
@@ -147,9 +170,10 @@ private:
 
 /// What a communicator keeps for the memory that its ranks share (coll/node.hpp).
 struct meeting {
-    std::uint32_t calls = 0;    // collectives while there is none
-    bool refused = false;       // they have agreed that there will be none
-    std::shared_ptr<void> room; // node_room of the stack's world
+    std::uint32_t calls = 0;                                               // collectives while there is none
+    bool refused = false;                                                  // they have agreed that there will be none
+    std::shared_ptr<void> room;                                            // node_room of the stack's world
+    std::uint64_t (*shown_by)(void const* room, std::int32_t q) = nullptr; // shown_sizes
 };
 
 template <class Stack> class team {
@@ -159,6 +183,7 @@ template <class Stack> class team {
     std::uint32_t* calls_;
     meeting* meeting_;
     rooted_call call_{};
+    detail::mismatch* wrong_ = nullptr; // of a collective that is taken to the end
 
 public:
     using stack_type = Stack;
@@ -168,9 +193,10 @@ public:
          meeting* where = nullptr) noexcept
         : wire_{point_to_point.collective()}, who_{&who}, me_{me}, calls_{&rooted_calls}, meeting_{where} {}
     /// This team in a collective in which all ranks name a root: the next one of the communicator.
-    team rooted(speaker s, std::int32_t root) const noexcept {
+    team rooted(speaker s, std::int32_t root, way by = way::usual) const noexcept {
         auto t = *this;
-        t.call_ = {s, root, ++*calls_};
+        bool const shows = meeting_ && meeting_->room; // its size, there
+        t.call_ = {s, root, ++*calls_, shows ? way::usual : by};
         wire_.on().calls_of(wire_.on().me()).note(wire_.context(), t.call_.word());
         return t;
     }
@@ -179,6 +205,24 @@ public:
         auto t = *this;
         t.who_ = &who, t.me_ = me, t.meeting_ = nullptr;
         return t;
+    }
+
+    /// This team in a collective that is taken to the end; nothing: it is in one.
+    std::optional<team> going_on(detail::mismatch& wrong) const noexcept {
+        if (wrong_) return std::nullopt;
+        auto t = *this;
+        t.wrong_ = &wrong;
+        return t;
+    }
+    /// A size was found that is not ours.
+    bool differs() const noexcept { return wrong_ && wrong_->found; }
+    /// Throws what was found.
+    void tell() const {
+        if (wrong_) wrong_->tell();
+    }
+    /// The ranks have shown their sizes, and what follows goes by messages.
+    void go_by_messages(std::uint64_t shown) const noexcept {
+        if (wrong_) wrong_->shown = shown;
     }
 
     rank me() const noexcept { return me_; }
@@ -192,7 +236,7 @@ public:
 
     template <class Out> void send(std::int32_t to, speaker s, Out const& data) const {
         auto doubt = suspect();
-        wire_.send(who_->world(to), call_.label(s), detail::read_from(data), doubt);
+        wire_.send(who_->world(to), call_.label(s), given(detail::read_from(data)), doubt);
         doubt.tell(me_);
     }
     /// Exactly into.size() bytes.
@@ -201,23 +245,23 @@ public:
         auto doubt = suspect();
         auto const got = wire_.recv(who_->world(from), call_.label(s), room, doubt);
         doubt.tell(me_);
-        detail::must_have_come(got, from, room.size());
+        check(got, from, room.size());
     }
     template <class Out, class In>
     void exchange(std::int32_t to, Out const& data, std::int32_t from, In const& into, speaker s) const {
         auto const room = detail::written_to(into);
         auto doubt = suspect();
         auto const got =
-            wire_.sendrecv(who_->world(to), detail::read_from(data), who_->world(from), room, call_.label(s), doubt);
+            wire_.sendrecv(who_->world(to), given(detail::read_from(data)), who_->world(from), room, call_.label(s), doubt);
         doubt.tell(me_);
-        detail::must_have_come(got, from, room.size());
+        check(got, from, room.size());
     }
     /// All at once: what is received is posted before anything is sent, so that nobody waits for somebody's turn.
     void exchange_all(std::span<incoming const> in, std::span<outgoing const> out, speaker s) const {
         detail::under_way<Stack> all{wire_, call_.label(s), in.size() + out.size()};
         for (auto const& m : in) all.receive(m.from, who_->world(m.from), m.into);
-        for (auto const& m : out) all.send(m.to, who_->world(m.to), m.data);
-        all.finish();
+        for (auto const& m : out) all.send(m.to, who_->world(m.to), given(m.data));
+        all.finish([this](outcome const& end, std::int32_t peer, std::size_t bytes) { check(end, peer, bytes); });
     }
     /// A word to one rank, which says nothing, and one from another. A send may have to wait for its receiver (a full wire, a
     /// throttled peer), so where everybody sends first, nobody may wait before it can be received from.
@@ -228,13 +272,17 @@ public:
     }
     /// What this rank sends to itself.
     void keep(source const& mine, sink const& into) const {
-        detail::must_be_equal(mine, into, me_);
-        copy(mine, into);
+        check({{}, {}, mine.size(), status::ok}, me_, into.size());
+        move(mine, into);
     }
     template <class Out, class In> void move(Out const& from, In const& into) const {
+        if (differs()) [[unlikely]]
+            return;
         copy(detail::read_from(from), detail::written_to(into));
     }
     void combine(combiner f, void* what, std::byte const* left, std::byte* right, std::size_t n) const {
+        if (differs()) [[unlikely]]
+            return;
         f(what, left, right, n);
     }
     /// Waits until come() says that a rank has shown what is no message, of so many bytes; others are served meanwhile.
@@ -256,7 +304,27 @@ public:
 
 private:
     static constexpr std::uint32_t most_looks = 4096; // without asking whether the job goes on
-    suspicion<lane<Stack>> suspect() const noexcept { return {wire_.on(), *who_, wire_.context(), call_}; }
+    suspicion<lane<Stack>> suspect() const noexcept {
+        shown_sizes shown;
+        if (wrong_ && wrong_->shown && meeting_) shown = {meeting_->room.get(), meeting_->shown_by, *wrong_->shown};
+        return {wire_.on(), *who_, wire_.context(), call_, shown};
+    }
+    source given(source const& data) const noexcept { return differs() ? wrong_->spoilt(data.size()) : data; }
+    void check(outcome const& got, std::int32_t from, std::size_t expected) const {
+        if (detail::has_come(got, from, expected)) [[likely]]
+            return;
+        if (!wrong_) detail::sizes_differ(got.bytes, expected, from);
+        wrong_->note(got.bytes, expected, from);
+    }
 };
+
+/// Runs an algorithm to its end, also where a size is found that is not ours; which is thrown then.
+template <team_type Team, class Algorithm> void to_the_end(Team const& t, Algorithm const& algorithm) { algorithm(t); }
+template <class Stack, class Algorithm> void to_the_end(team<Stack> const& t, Algorithm const& algorithm) {
+    detail::mismatch wrong;
+    auto const going_on = t.going_on(wrong);
+    algorithm(going_on ? *going_on : t);
+    wrong.tell();
+}
 
 } // namespace mpt::inline v0::coll

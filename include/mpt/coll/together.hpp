@@ -47,13 +47,18 @@ public:
     std::int32_t me() const noexcept { return t_.me(); }
     std::int32_t ranks() const noexcept { return t_.size(); }
 
-    /// Does it go through the room, where a rank shows so many bytes? If not, the others are told that messages are to come.
+    /// Does it go through the room, where a rank shows so many bytes? If not, the others are told that messages are to come; without a root
+    /// nothing is sent before all are known to send: labels do not tell one such collective's messages from the next one's.
     bool takes(std::size_t bytes, bool fits = true) {
         if (!room_) return false;
+        if (t_.differs()) [[unlikely]]
+            show_mistake();
         on_ = room_type::shelf_for(bytes);
         if (on_ != shelf::chunk) return true;
         if (fits && bytes <= t_.template limit<"MPT_NODE_MAX">() && room_->has_chunks(t_, s_, size_)) return true;
         show_nothing();
+        if (t_.call().number == 0) see_all();
+        t_.go_by_messages(size_);
         return false;
     }
     /// How many bytes a round brings.
@@ -66,6 +71,8 @@ public:
         show();
     }
     void see(std::int32_t q) const { room_->see(t_, q, s_, size_); }
+    /// The same of a root that shows all that it has in pieces.
+    void see_root(std::int32_t root) { room_->see_root(t_, root, s_, size_); }
     void see_all() {
         see_all([](std::int32_t) {});
     }
@@ -73,6 +80,15 @@ public:
     template <class Use> void see_all(Use const& use) { room_->see_all(t_, s_, size_, use); }
     /// What a rank has shown: seen, or our own.
     std::byte const* of(std::int32_t q) const noexcept { return room_->of(q, on_); }
+
+private:
+    /// What this rank sends to itself has not the size that it expects: the others are told by one that nobody has.
+    [[gnu::noinline]] void show_mistake() {
+        size_ = odd_lengths[size_ == odd_lengths[0]];
+        show_nothing();
+        see_all();
+        t_.tell();
+    }
 };
 
 /// f(offset, bytes) for pieces of at most `most`; once where there is nothing.
@@ -100,7 +116,7 @@ template <class Stack> bool broadcast_together(team<Stack> const& t, place const
             return j.show();
         }
         j.show_nothing();
-        j.see(root);
+        j.see_root(root);
         data.in.write(at, {j.of(root), n});
     });
     return true;

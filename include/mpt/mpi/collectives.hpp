@@ -57,6 +57,13 @@ template <class T, class Op> coll::operand operand_of(Op& op) noexcept {
 template <class R>
 concept range_of_ranges =
     std::ranges::random_access_range<R> && std::ranges::sized_range<R> && element_range<std::ranges::range_reference_t<R>>;
+/// A range of layouts, of data to be sent and of rooms: one for each rank.
+template <class R>
+concept range_of_layouts =
+    std::ranges::random_access_range<R> && std::ranges::sized_range<R> && laid_out<std::ranges::range_reference_t<R>>;
+template <class R>
+concept range_of_rooms =
+    std::ranges::random_access_range<R> && std::ranges::sized_range<R> && laid_out_room<std::ranges::range_reference_t<R>>;
 template <class R> using inner_t = std::ranges::range_value_t<std::ranges::range_reference_t<R>>;
 } // namespace detail
 
@@ -160,6 +167,19 @@ public:
             coll::alltoallv(
                 team(), [&](std::int32_t r) { return piece(mine, r); }, [&](std::int32_t r) { return room(all, r); });
             return all;
+        });
+    }
+
+    /// mine: for each rank what it gets, laid out by any datatype; all: for each rank where what it brings goes, as large as what that rank
+    /// has for this one.
+    template <detail::range_of_layouts Out, detail::range_of_rooms In>
+    as<void> alltoallw(Out const& mine, In const& all) const {
+        return Errors::run([&] {
+            for (auto const n : {std::ranges::size(mine), std::ranges::size(all)})
+                if (n != count()) checks::bad_pieces("alltoallw", n, ranks());
+            coll::alltoallv(
+                team(), [&](std::int32_t r) { return piece(mine, r); },
+                [&](std::int32_t r) { return detail::room_of(std::ranges::begin(all)[r]); });
         });
     }
 

@@ -6,6 +6,7 @@
 ///        auto world = env.world();
 ///        world.send(42, 1);                          int x = world.recv<int>(0);
 ///        world.send(values, 1, 7);                   auto v = world.recv<std::vector<double>>(0, 7);   // any length, one message
+///        world.send(mpt::typed_source{matrix, 1, column}, 1);            // of any datatype; recv(mpt::typed_sink{...}, 0)
 ///        auto sum = world.allreduce(x, std::plus{});
 ///        auto half = world.split(world.rank() % 2, world.rank());
 ///
@@ -107,10 +108,13 @@ public:
     template <class T>
         requires(!std::is_lvalue_reference_v<T> && !std::ranges::borrowed_range<T>)
     as<request> issend(T&&, mpt::rank, mpt::tag = 0) const = delete;
+    template <laid_out_room T>
+        requires(!std::is_lvalue_reference_v<T>)
+    as<request> irecv(T&&, mpt::rank = any_source, mpt::tag = any_tag) const = delete;
 
     // --- receive -----------------------------------------------------------------------------------------------------------
     /// Receives into a value or a writable range of at least the message's size. Section 3.2.4.
-    template <receivable T> as<message_info> recv(T&& into, mpt::rank from = any_source, mpt::tag t = any_tag) const {
+    template <message_room T> as<message_info> recv(T&& into, mpt::rank from = any_source, mpt::tag t = any_tag) const {
         return Errors::run([&] { return recv_checked("recv", detail::room_of(into), from, t); });
     }
     /// Receives one value, or a container as long as the message: one message, size and all.
@@ -126,8 +130,8 @@ public:
             return value;
         });
     }
-    template <receivable T> as<request> irecv(T&& into, mpt::rank from = any_source, mpt::tag t = any_tag) const {
-        return Errors::run([&] { return irecv_checked("irecv", detail::room_of(into), from, t); });
+    template <message_room T> as<request> irecv(T&& into, mpt::rank from = any_source, mpt::tag t = any_tag) const {
+        return Errors::run([&] { return irecv_checked("irecv", sink{detail::room_of(into)}, from, t); });
     }
     template <growable C> as<future<C>> irecv(mpt::rank from = any_source, mpt::tag t = any_tag) const {
         return Errors::run([&] {
@@ -139,12 +143,12 @@ public:
         });
     }
     /// Both at once, without a deadlock. Section 3.10.
-    template <class T, receivable U> as<message_info> sendrecv(T const& data, mpt::rank to, U&& into, mpt::rank from,
-                                                               mpt::tag out = 0, mpt::tag in = any_tag) const {
+    template <class T, message_room U> as<message_info> sendrecv(T const& data, mpt::rank to, U&& into, mpt::rank from,
+                                                                 mpt::tag out = 0, mpt::tag in = any_tag) const {
         return Errors::run([&] {
             check_to("sendrecv", to, out); // before the receive is posted: an argument error leaves everything as it was
             if (to != proc_null) s_->wire.reach(s_->who.world(to));
-            auto incoming = irecv_checked("sendrecv", detail::room_of(into), from, in);
+            auto incoming = irecv_checked("sendrecv", sink{detail::room_of(into)}, from, in);
             send_checked("sendrecv", data, to, out, send_mode::standard);
             return incoming.wait();
         });
@@ -221,20 +225,20 @@ private:
         check_to(call, to, t);
         if (to == proc_null) [[unlikely]]
             return {};
-        auto const bytes = detail::bytes_of(data);
+        source const all{detail::bytes_of(data)};
         auto const peer = s_->who.world(to);
-        if (mode == send_mode::standard && s_->wire.try_send(peer, t, bytes)) [[likely]]
-            return {s_->wire, s_->who, outcome{peer, t, bytes.size(), status::ok}, bytes.size()};
-        return {s_->wire, s_->who, s_->wire.start_send(peer, t, source{bytes}, mode), bytes.size()};
+        auto const bytes = all.contiguous();
+        if (mode == send_mode::standard && bytes && s_->wire.try_send(peer, t, *bytes)) [[likely]]
+            return {s_->wire, s_->who, outcome{peer, t, bytes->size(), status::ok}, bytes->size()};
+        return {s_->wire, s_->who, s_->wire.start_send(peer, t, all, mode), all.size()};
     }
-    request irecv_checked(char const* call, std::span<std::byte> into, mpt::rank from, mpt::tag t) const {
+    request irecv_checked(char const* call, sink const& into, mpt::rank from, mpt::tag t) const {
         check_from(call, from, t);
         if (from == proc_null) [[unlikely]]
             return {};
-        return {s_->wire, s_->who, s_->wire.start_recv(world(from), t, sink{into}), into.size()};
+        return {s_->wire, s_->who, s_->wire.start_recv(world(from), t, into), into.size()};
     }
-    template <std::size_t N>
-    message_info recv_checked(char const* call, std::span<std::byte, N> into, mpt::rank from, mpt::tag t) const {
+    template <class Room> message_info recv_checked(char const* call, Room const& into, mpt::rank from, mpt::tag t) const {
         check_from(call, from, t);
         if (from == proc_null) [[unlikely]]
             return {proc_null, any_tag, 0};

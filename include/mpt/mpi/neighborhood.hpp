@@ -166,6 +166,21 @@ public:
         });
     }
 
+    /// mine: for each destination what it gets, laid out by any datatype; all: for each source where what it brings goes.
+    template <detail::range_of_layouts Out, detail::range_of_rooms In>
+    as<void> neighbor_alltoallw(Out const& mine, In const& all) const {
+        return Errors::run([&] {
+            require("neighbor_alltoallw");
+            if (std::ranges::size(mine) != destinations().size())
+                checks::bad_neighbours("neighbor_alltoallw", std::ranges::size(mine), 1, destinations().size());
+            if (std::ranges::size(all) != sources().size())
+                checks::bad_neighbours("neighbor_alltoallw", std::ranges::size(all), 1, sources().size());
+            auto const piece = [&](std::int32_t i) { return detail::bytes_of(std::ranges::begin(mine)[i]); };
+            auto const place = [&](std::int32_t i) { return detail::room_of(std::ranges::begin(all)[i]); };
+            coll::neighbor_alltoall(this->team(), near(), piece, place);
+        });
+    }
+
     // --- begun here and waited for later: data are taken by value, `all` comes back from wait() (mpi/nonblocking.hpp) --------
     template <sendable T, element_range R> begun<R> ineighbor_allgather(T mine, R all) const {
         return Errors::run([&] {

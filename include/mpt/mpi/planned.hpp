@@ -10,7 +10,7 @@
 ///
 ///   The function gets every collective in the form without results: what goes in and what comes out are ranges of the caller's, which
 ///   must stay where they are, as long as they are when it is written down. With v: a range of ranges, one for each rank; nothing tells
-///   lengths. On an intercommunicator pieces are the other side's, on a communicator with a topology there are those of neighbours
+///   lengths. With w: a range of layouts (datatype/typed.hpp). On an intercommunicator pieces are the other side's, on a communicator with a topology there are those of neighbours
 ///   too. All ranks write the same down, in the same order among the collectives that do not block.
 ///
 ///   Cost      as the collective itself; what its algorithm keeps is made once.
@@ -88,6 +88,10 @@ public:
         fits("alltoallv", mine), fits("alltoallv", all);
         coll::alltoallv(all_, lists(mine), rooms(all));
     }
+    template <range_of_layouts Out, range_of_rooms In> void alltoallw(Out& mine, In& all) const {
+        fits("alltoallw", mine), fits("alltoallw", all);
+        coll::alltoallv(all_, lists(mine), rooms(all));
+    }
 
     // --- reductions, element by element -------------------------------------------------------------------------------------------
     /// In place at the root, or into the root's range from the other side; elsewhere the range is left as it is.
@@ -137,9 +141,7 @@ public:
 protected:
     All const& team() const noexcept { return all_; }
     template <class R> static std::size_t count(R const& data) noexcept { return bytes_of(data).size() / sizeof(element_t<R>); }
-    template <class Lists> static std::span<std::byte> room_at(Lists& all, std::int32_t r) {
-        return room_of(std::ranges::begin(all)[r]);
-    }
+    template <class Lists> static auto room_at(Lists& all, std::int32_t r) { return room_of(std::ranges::begin(all)[r]); }
     template <class Lists> static auto rooms(Lists& all) {
         return [&all](std::int32_t r) { return sink{room_at(all, r)}; };
     }
@@ -210,6 +212,11 @@ public:
     template <class Out, class In> void neighbor_alltoallv(Out& mine, In& all) const {
         must_be("neighbor_alltoallv", std::ranges::size(mine), 1, destinations());
         must_be("neighbor_alltoallv", std::ranges::size(all), 1, sources());
+        coll::neighbor_alltoall(this->team(), near(), base::lists(mine), base::rooms(all));
+    }
+    template <range_of_layouts Out, range_of_rooms In> void neighbor_alltoallw(Out& mine, In& all) const {
+        must_be("neighbor_alltoallw", std::ranges::size(mine), 1, destinations());
+        must_be("neighbor_alltoallw", std::ranges::size(all), 1, sources());
         coll::neighbor_alltoall(this->team(), near(), base::lists(mine), base::rooms(all));
     }
 

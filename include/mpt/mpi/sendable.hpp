@@ -2,6 +2,8 @@
 ///
 ///   value                     one element: int, double, std::complex<double>, a struct of such
 ///   contiguous sized range    its elements: std::vector<int>, std::array, std::span, std::string
+///   layout                    what it lays out: typed_source{buffer, count, type}, and typed_sink to receive (datatype/typed.hpp); messages
+///                             and alltoallw alone take them
 ///
 ///   Pointers are trivially copyable and yet mean nothing in another process: they are refused, alone and as elements. What is
 ///   neither is a sentence at compile time, not bytes on the wire.
@@ -12,6 +14,7 @@
 #include <span>
 #include <type_traits>
 
+#include <mpt/core/cursor.hpp>
 #include <mpt/core/types.hpp>
 
 namespace mpt::inline v0 {
@@ -27,6 +30,12 @@ template <class R>
 concept element_range =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && element<std::ranges::range_value_t<R>>;
 
+/// Data that lie anywhere, by whoever says where: any byte_source to be sent, any byte_sink to be received into.
+template <class T>
+concept laid_out = byte_source<std::remove_cvref_t<T>>;
+template <class T>
+concept laid_out_room = byte_sink<std::remove_cvref_t<T>>;
+
 /// A value or a range that can be sent. A range counts as a range, also where it is trivially copyable (std::array).
 template <class T>
 concept sendable = element_range<T> || (element<std::remove_cvref_t<T>> && !std::ranges::range<T>);
@@ -37,6 +46,10 @@ concept receivable = (element_range<T> && !std::is_const_v<std::remove_reference
                       (std::is_lvalue_reference_v<T> || std::ranges::borrowed_range<T>)) ||
                      (std::is_lvalue_reference_v<T> && element<std::remove_reference_t<T>> &&
                       !std::is_const_v<std::remove_reference_t<T>> && !std::ranges::range<T>);
+
+/// What a message can be received into.
+template <class T>
+concept message_room = receivable<T> || laid_out_room<T>;
 
 /// A container that can be made as long as the message that arrives.
 template <class C>
@@ -50,6 +63,15 @@ template <element_range R> struct element_of<R> {
     using type = std::ranges::range_value_t<R>;
 };
 
+/// Refers to the layout.
+template <laid_out T> source bytes_of(T const& v) noexcept {
+    if constexpr (std::same_as<T, source>) return v;
+    else return source::of(v);
+}
+template <laid_out_room T> sink room_of(T&& v) noexcept {
+    if constexpr (std::same_as<std::remove_cvref_t<T>, sink>) return v;
+    else return sink::of(v);
+}
 /// The extent is known where a value is meant.
 template <class T> auto bytes_of(T const& v) noexcept {
     static_assert(sendable<T const&>,

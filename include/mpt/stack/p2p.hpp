@@ -57,8 +57,9 @@ public:
     [[gnu::noinline]] bool try_send(rank to, tag label, std::span<std::byte const> data) const noexcept {
         return send_now(to, label, data.data(), data.size());
     }
-    void ssend(rank to, tag label, std::span<std::byte const> data) const {
-        send_long(to, label, source{data}, send_mode::synchronous);
+    void ssend(rank to, tag label, std::span<std::byte const> data) const { ssend(to, label, source{data}); }
+    template <std::same_as<source> S> void ssend(rank to, tag label, S const& data) const {
+        send_long(to, label, data, send_mode::synchronous);
     }
     /// Receives at most into.size() bytes; the outcome says truncated when the message was longer. from may be any_source.
     outcome recv(rank from, tag label, std::span<std::byte> into) const {
@@ -167,6 +168,21 @@ public:
             if (r->complete && !r->matched && r->result.how == status::no_memory) [[unlikely]]
                 e.drop(*r), lane_->no_request(); // the tables had no room for it
             return r;
+        });
+    }
+    /// A request of an operation that is somebody else's: complete() ends it, from any thread, once.
+    protocol::request* start_user() const {
+        return lane_->enter([&](engine_type& e) {
+            auto* r = fresh(e);
+            r->kind = protocol::role::task, r->at = protocol::phase::parked;
+            r->wanted = {context_, any_source, any_tag};
+            return r;
+        });
+    }
+    void complete(protocol::request& r, outcome const& how) const {
+        lane_->enter([&](engine_type& e) {
+            r.result = how;
+            e.finish(r, how.how);
         });
     }
     /// Waits, gives the outcome, and drops the request.

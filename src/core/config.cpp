@@ -47,7 +47,19 @@ struct number {
     wrong what = wrong::nothing;
 };
 
+/// A size with a point: 1.5G.
+number read_fraction(std::string_view s) noexcept {
+    double n = 0;
+    auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), n, std::chars_format::fixed);
+    auto const shift = shift_of(trimmed({end, static_cast<std::size_t>(s.data() + s.size() - end)}));
+    if (problem != std::errc{} || n < 0 || !shift) return {0, wrong::spelling};
+    auto const all = n * static_cast<double>(std::uint64_t{1} << *shift);
+    if (all >= 0x1p64) return {0, wrong::size};
+    return {static_cast<std::uint64_t>(all), wrong::nothing};
+}
+
 number read_number(std::string_view s, form type) noexcept {
+    if (type == form::size && s.find('.') != s.npos) return read_fraction(s);
     std::uint64_t n = 0;
     auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), n);
     if (problem == std::errc::result_out_of_range) return {0, wrong::size};

@@ -1,6 +1,6 @@
 /// coll/allreduce - every rank gets the combination of all ranks' elements.
 ///
-///   Two algorithms, by size (MPT_ALLREDUCE_SHORT):
+///   Two algorithms, by size (MPT_ALLREDUCE_SHORT, MPT_ALLREDUCE_HALVES):
 ///
 ///   doubling     after folding the ranks beyond a power of two into their neighbours, partners 1, 2, 4 ... apart exchange
 ///                everything and combine, in rank order. ceil(log2 n) (+2) messages of the whole size: small data, and operations
@@ -98,9 +98,9 @@ template <team_type Team> void allreduce(reduction<Team> const& r, std::byte*& h
         r.recv(r.me() + 1, other, n);
         r.join(have, other, n, false);
     }
-    if (r.op().commutes && n * r.op().packed > r.template limit<"MPT_ALLREDUCE_SHORT">() &&
-        n >= static_cast<std::size_t>(at.count))
-        halving(r, at, place, have, other, n);
+    bool const is_large =
+        n * r.op().packed > r.template limit<"MPT_ALLREDUCE_SHORT">() && r.template limit<"MPT_ALLREDUCE_HALVES">() != 0;
+    if (r.op().commutes && is_large && n >= static_cast<std::size_t>(at.count)) halving(r, at, place, have, other, n);
     else doubling(r, at, place, have, other, n);
     if (paired) r.send(r.me() + 1, have, n);
 }

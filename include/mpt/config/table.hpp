@@ -135,7 +135,10 @@ consteval auto rows_of_collectives() {
             "largest collective that goes through it, by the bytes of a rank; above it, messages", guess),
 
         size  ("MPT_ALLREDUCE_SHORT", 16_KiB, 0_B, 1024_GiB, job,
-            "largest allreduce by messages in which partners exchange all they have; above it, halves", guess),
+            "largest allreduce by messages in which partners exchange all they have; above it, halves", guess,
+            {"SHMEM_REDUCE_CUTOFF_SIZE"}),
+        toggle("MPT_ALLREDUCE_HALVES", state::on, job,
+            "larger ones by messages go by halves", measured, {"SHMEM_USE_LARGE_OPT_REDUCE"}),
         size  ("MPT_ALLGATHER_SHORT", 32_KiB, 0_B, 1024_GiB, job,
             "most bytes of all pieces that an allgather by messages hands on together; above it, a ring", guess),
         size  ("MPT_ALLTOALL_SHORT", 1_KiB, 0_B, 1024_GiB, job,
@@ -149,6 +152,19 @@ consteval auto rows_of_collectives() {
             "smallest broadcast by messages that is cut into a piece for each rank, from four ranks on", measured),
         size  ("MPT_REDUCE_LONG", 512_KiB, 1_B, 1024_GiB, job,
             "smallest reduce by messages of which each rank makes a part, from four ranks on", measured),
+    };
+    // clang-format on
+}
+
+consteval auto rows_of_shmem() {
+    using enum scope;
+    // clang-format off
+    return std::array{
+        size  ("MPT_SYMMETRIC_SIZE", 0_B, 0_B, 65536_GiB, local,
+            "bytes of a PE's symmetric heap (OpenSHMEM); the least of all PEs' counts; 0: by what fits", "what fits",
+            {"SHMEM_SYMMETRIC_SIZE"}),
+        count ("MPT_CONTEXTS", 1024, 0, 1'000'000, local,
+            "contexts of OpenSHMEM that a PE may have at once, beside the default one", guess, {"SHMEM_MAX_CTX"}),
     };
     // clang-format on
 }
@@ -230,7 +246,8 @@ template <std::size_t A, std::size_t B> consteval auto joined(std::array<row, A>
 
 } // namespace detail
 
-inline constexpr auto table = detail::joined(detail::rows(), detail::rows_of_collectives());
+inline constexpr auto table =
+    detail::joined(detail::joined(detail::rows(), detail::rows_of_collectives()), detail::rows_of_shmem());
 
 /// Room that a control record keeps for the job-wide values.
 inline constexpr std::size_t job_text_limit = 1023;

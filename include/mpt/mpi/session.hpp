@@ -43,7 +43,7 @@ template <class Stack = standard_stack> class session_home {
     std::optional<boot::membership> member_; // where nobody can find out: ranks that are threads
     std::unique_ptr<environment<Stack>> own_;
     environment<Stack>* env_ = nullptr;
-    int users_ = 0;
+    int users_ = 0, worlds_ = 0; // all; those that have met the others
     std::function<config::values()> configure_ = config::values::of_process;
 
 public:
@@ -69,19 +69,26 @@ public:
         if (--users_ > 0) return;
         if (own_) own_->native().depart();
     }
-    /// The same for what all ranks do together, in which they meet.
+    /// The same for what all ranks do together, in which they meet. Of several (MPI and OpenSHMEM) the first meets the others when it
+    /// begins, and the last when it ends.
     environment<Stack>& enter_world() {
         auto& env = enter(beginning::together);
         if (own_) own_->native().meet();
+        std::lock_guard const g{changing_};
+        ++worlds_;
         return env;
     }
     void leave_world() {
-        if (own_) own_->native().leave();
+        if (is_last_world() && own_) own_->native().leave();
         std::lock_guard const g{changing_};
         if (--users_ > 0 && own_) own_->native().job().come_back();
     }
 
 private:
+    bool is_last_world() {
+        std::lock_guard const g{changing_};
+        return --worlds_ == 0;
+    }
     environment<Stack>& enter(beginning how) {
         std::lock_guard const g{changing_};
         if (users_ == 0) begin(how);

@@ -1,0 +1,157 @@
+/// shmem/collectives - what the PEs of a team do together, on bytes: the algorithms are those of coll/, as for MPI. OpenSHMEM-1.6
+/// section 9.10.
+///
+///        sync          nobody goes on before all have come (job::barrier_all completes what is under way, besides)
+///        broadcast     the root's source in everybody's dest, its own too; of an active set, its own dest is left as it is
+///        fcollect      each one's n bytes, in order       collect     pieces of different sizes, in order
+///        alltoall      piece p of each goes to PE p       alltoalls   the same of elements in strides
+///        alltoallv     pieces of any sizes and places     packed      what comes stands side by side, in order
+///        reduce        each element combined over all     scan        over those up to here, or before here
+///
+///   dest is this PE's own; so a PE that returns may use its own, and sources are its own again. source and dest do not overlap, or are
+///   the same in reduce and scan. Both may be anywhere: symmetric memory is not needed.
+///   Tests    test/shmem_collectives_test.cpp
+#pragma once
+#include <numeric>
+
+#include <mpt/coll/allreduce.hpp>
+#include <mpt/coll/alltoall.hpp>
+#include <mpt/coll/scan.hpp>
+#include <mpt/datatype/datatype.hpp>
+#include <mpt/datatype/operation.hpp>
+#include <mpt/datatype/typed.hpp>
+#include <mpt/shmem/team.hpp>
+
+namespace mpt::inline v0::shmem {
+
+namespace detail {
+inline std::span<std::byte> room(void* at, std::size_t n) noexcept { return {static_cast<std::byte*>(at), n}; }
+inline std::span<std::byte const> data(void const* at, std::size_t n) noexcept {
+    return {static_cast<std::byte const*>(at), n};
+}
+
+/// The operation on elements of a kind, as collectives want it. Throws mpt::error(argument) where it is not defined.
+class reduction_of {
+    kernel combine_;
+    std::size_t size_;
+
+public:
+    reduction_of(operation op, element_kind kind) : combine_{find_kernel(op, kind)}, size_{facts(kind).size} {
+        if (!combine_)
+            throw error{errc::argument, "mpt: this reduction is not defined on elements of " + std::string{facts(kind).name}};
+    }
+    std::size_t size() const noexcept { return size_; }
+    coll::operand operand() noexcept {
+        return coll::operand::array(size_, true, &combine_,
+                                    [](void* f, std::byte const* left, std::byte* right, std::size_t n) {
+                                        (*static_cast<kernel*>(f))(left, right, n);
+                                    });
+    }
+};
+} // namespace detail
+
+template <class Stack> void sync(team<Stack>& t) { coll::barrier(t.native()); }
+
+/// is_set: of an active set, where the root's dest is not written.
+template <class Stack>
+void broadcast(team<Stack>& t, void* dest, void const* source, std::size_t n, rank root, bool is_set = false) {
+    bool const mine = t.me() == root;
+    auto* const at = static_cast<std::byte*>(mine ? const_cast<void*>(source) : dest); // of the root it is read only
+    coll::broadcast(t.native(), coll::place{std::span{at, n}}, root);
+    if (mine && !is_set && dest != source) std::memcpy(dest, source, n);
+}
+
+template <class Stack> void fcollect(team<Stack>& t, void* dest, void const* source, std::size_t n) {
+    auto const all = detail::room(dest, n * static_cast<std::size_t>(t.size()));
+    coll::allgather(t.native(), mpt::source{source, n}, coll::blocks{all, n});
+}
+
+template <class Stack> void collect(team<Stack>& t, void* dest, void const* source, std::size_t n) {
+    std::vector<std::uint64_t> sizes(static_cast<std::size_t>(t.size())), ends(sizes.size());
+    std::uint64_t const mine = n;
+    fcollect(t, sizes.data(), &mine, sizeof mine);
+    std::inclusive_scan(sizes.begin(), sizes.end(), ends.begin());
+    auto const piece = [&](std::int32_t pe) -> coll::place {
+        auto const p = static_cast<std::size_t>(pe);
+        return {detail::room(static_cast<std::byte*>(dest) + (ends[p] - sizes[p]), sizes[p])};
+    };
+    coll::allgather(t.native(), mpt::source{source, n}, piece);
+}
+
+template <class Stack> void alltoall(team<Stack>& t, void* dest, void const* source, std::size_t n) {
+    auto const all = n * static_cast<std::size_t>(t.size());
+    coll::const_blocks const from{detail::data(source, all), n};
+    coll::blocks const into{detail::room(dest, all), n};
+    coll::alltoall(t.native(), from, [&](std::int32_t pe) -> sink { return into(pe); });
+}
+
+/// n elements of `width` bytes for each PE; they stand `there` elements apart in dest, `here` in source.
+template <class Stack> void alltoalls(team<Stack>& t, void* dest, void const* source, std::ptrdiff_t there, std::ptrdiff_t here,
+                                      std::size_t n, std::size_t width) {
+    auto const spread = [&](std::ptrdiff_t step) {
+        auto const bytes = static_cast<std::int64_t>(width);
+        return datatype::hvector(static_cast<std::int64_t>(n), bytes, step * bytes, datatype::named(element_kind::byte));
+    };
+    auto const into = spread(there), from = spread(here);
+    auto const of_pe = [&](std::int32_t pe, std::ptrdiff_t step) { return pe * step * static_cast<std::ptrdiff_t>(n * width); };
+    std::vector<typed_source> out;
+    std::vector<typed_sink> in;
+    for (std::int32_t pe = 0; pe < t.size(); ++pe) {
+        out.emplace_back(static_cast<std::byte const*>(source) + of_pe(pe, here), 1, from);
+        in.emplace_back(static_cast<std::byte*>(dest) + of_pe(pe, there), 1, into);
+    }
+    coll::alltoall(
+        t.native(), [&](std::int32_t pe) { return mpt::source::of(out[static_cast<std::size_t>(pe)]); },
+        [&](std::int32_t pe) { return sink::of(in[static_cast<std::size_t>(pe)]); });
+}
+
+/// Offsets and sizes in bytes, by PE. Cray's extension.
+template <class Stack> void alltoallv(team<Stack>& t, void* dest, std::size_t const* offsets, std::size_t const* sizes,
+                                      void const* source, std::size_t const* source_offsets, std::size_t const* source_sizes) {
+    coll::alltoallv(
+        t.native(),
+        [&](std::int32_t pe) {
+            return mpt::source{static_cast<std::byte const*>(source) + source_offsets[pe], source_sizes[pe]};
+        },
+        [&](std::int32_t pe) {
+            return sink{static_cast<std::byte*>(dest) + offsets[pe], sizes[pe]};
+        });
+}
+
+/// What comes stands in the order of the PEs; how many bytes that were. Throws mpt::error(truncate), before anything moves, where
+/// they are more than dest has. Cray's extension.
+template <class Stack> std::size_t alltoallv_packed(team<Stack>& t, void* dest, std::size_t room, void const* source,
+                                                    std::size_t const* source_offsets, std::size_t const* source_sizes) {
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(t.size())), offsets(sizes.size());
+    alltoall(t, sizes.data(), source_sizes, sizeof(std::size_t));
+    std::exclusive_scan(sizes.begin(), sizes.end(), offsets.begin(), std::size_t{0});
+    auto const all = offsets.back() + sizes.back();
+    if (all > room)
+        throw error{errc::truncate, "mpt: alltoallv_packed: " + std::to_string(all) + " bytes come, and there is room for " +
+                                        std::to_string(room)};
+    alltoallv(t, dest, offsets.data(), sizes.data(), source, source_offsets, source_sizes);
+    return all;
+}
+
+/// n elements of a kind. Throws mpt::error(argument) where the operation is not defined on them.
+template <class Stack>
+void reduce(team<Stack>& t, void* dest, void const* source, std::size_t n, operation op, element_kind kind) {
+    detail::reduction_of how{op, kind};
+    auto const* const mine = source == dest ? nullptr : static_cast<std::byte const*>(source);
+    coll::allreduce(t.native(), how.operand(), mine, static_cast<std::byte*>(dest), n);
+}
+
+enum class scan_kind : std::uint8_t { inclusive, exclusive };
+
+/// The sums up to here; exclusive: without our own, zeroes at the first PE.
+template <class Stack>
+void scan(team<Stack>& t, void* dest, void const* source, std::size_t n, scan_kind which, element_kind kind) {
+    detail::reduction_of how{operation::sum, kind};
+    auto const* const mine = source == dest ? nullptr : static_cast<std::byte const*>(source);
+    auto* const into = static_cast<std::byte*>(dest);
+    if (which == scan_kind::inclusive) return coll::scan(t.native(), how.operand(), mine, into, n);
+    coll::exscan(t.native(), how.operand(), mine, into, n);
+    if (t.me() == 0) std::memset(dest, 0, n * how.size());
+}
+
+} // namespace mpt::inline v0::shmem

@@ -1,0 +1,114 @@
+/// shmem/compare - waiting for what other PEs write into this PE's memory, and looking whether they have. OpenSHMEM-1.6 section 9.11.
+///
+///        one       wait_until(m, own, comparison::ge, 3)        test(own, comparison::ge, 3)
+///        many      _all, _any, _some, each of all against one value, or, with values, each against its own
+///
+///   Elements that `skip` names (its entry is not 0) do not count; null: all count. Where none counts, there is nothing to wait for:
+///   _any gives none_fits, _some 0, _all is true.
+///
+///   Cost     a load that acquires, and a compare; see memory::await for what happens when there is nothing yet.
+///   Tests    test/shmem_compare_test.cpp
+#pragma once
+#include <mpt/shmem/memory.hpp>
+
+namespace mpt::inline v0::shmem {
+
+/// The numbers are those of SHMEM_CMP_EQ and so on.
+enum class comparison : std::uint8_t { eq, ne, gt, le, lt, ge };
+
+inline constexpr std::size_t none_fits = static_cast<std::size_t>(-1);
+
+template <atomic_integer T> constexpr bool holds(T seen, comparison how, T value) noexcept {
+    switch (how) {
+    case comparison::eq: return seen == value;
+    case comparison::ne: return seen != value;
+    case comparison::gt: return seen > value;
+    case comparison::le: return seen <= value;
+    case comparison::lt: return seen < value;
+    case comparison::ge: return seen >= value;
+    }
+    return false;
+}
+
+/// n elements of this PE's own, and what they are compared with.
+template <atomic_integer T> class watched {
+    T const* own_;
+    std::size_t n_;
+    int const* skip_;
+    comparison how_;
+    T const* values_; // as many, or
+    T value_ = {};    // one for all
+
+public:
+    watched(T const* own, std::size_t n, int const* skip, comparison how, T value) noexcept
+        : own_{own}, n_{n}, skip_{skip}, how_{how}, values_{nullptr}, value_{value} {}
+    watched(T const* own, std::size_t n, int const* skip, comparison how, T const* values) noexcept
+        : own_{own}, n_{n}, skip_{skip}, how_{how}, values_{values} {}
+
+    std::size_t size() const noexcept { return n_; }
+    bool counts(std::size_t i) const noexcept { return !skip_ || skip_[i] == 0; }
+    bool fits(std::size_t i) const noexcept {
+        auto const seen =
+            native_atomics::atomic_ref<T>{const_cast<T&>(own_[i])}.load(std::memory_order_acquire); // sync(shmem.word): acquire
+        return holds(seen, how_, values_ ? values_[i] : value_);
+    }
+    bool any_counts() const noexcept {
+        for (std::size_t i = 0; i < n_; ++i)
+            if (counts(i)) return true;
+        return false;
+    }
+    /// The first that counts and fits.
+    std::size_t first(std::size_t from = 0) const noexcept {
+        for (; from < n_; ++from)
+            if (counts(from) && fits(from)) return from;
+        return none_fits;
+    }
+};
+
+// --- one element ----------------------------------------------------------------------------------------------------------------------
+template <atomic_integer T> bool test(T const* own, comparison how, T value) noexcept {
+    return watched<T>{own, 1, nullptr, how, value}.fits(0);
+}
+template <class Stack, atomic_integer T> void wait_until(memory<Stack>& m, T const* own, comparison how, T value) {
+    m.await([&] { return test(own, how, value); });
+}
+/// What the signal was that fits.
+template <class Stack>
+std::uint64_t signal_wait_until(memory<Stack>& m, std::uint64_t const* signal, comparison how, std::uint64_t value) {
+    std::uint64_t seen = 0;
+    m.await([&] { return holds(seen = m.signal_fetch(signal), how, value); });
+    return seen;
+}
+
+// --- many -------------------------------------------------------------------------------------------------------------------------------
+template <atomic_integer T> bool test_all(watched<T> const& w) noexcept {
+    for (std::size_t i = 0; i < w.size(); ++i)
+        if (w.counts(i) && !w.fits(i)) return false;
+    return true;
+}
+/// Which one fits; none_fits.
+template <atomic_integer T> std::size_t test_any(watched<T> const& w) noexcept { return w.first(); }
+/// How many fit, and which.
+template <atomic_integer T> std::size_t test_some(watched<T> const& w, std::size_t* which) noexcept {
+    std::size_t n = 0;
+    for (auto i = w.first(); i != none_fits; i = w.first(i + 1)) which[n++] = i;
+    return n;
+}
+
+template <class Stack, atomic_integer T> void wait_until_all(memory<Stack>& m, watched<T> const& w) {
+    for (std::size_t i = 0; i < w.size(); ++i)
+        if (w.counts(i)) m.await([&] { return w.fits(i); });
+}
+template <class Stack, atomic_integer T> std::size_t wait_until_any(memory<Stack>& m, watched<T> const& w) {
+    auto found = none_fits;
+    if (w.any_counts()) m.await([&] { return (found = w.first()) != none_fits; });
+    return found;
+}
+template <class Stack, atomic_integer T>
+std::size_t wait_until_some(memory<Stack>& m, watched<T> const& w, std::size_t* which) {
+    std::size_t n = 0;
+    if (w.any_counts()) m.await([&] { return (n = test_some(w, which)) != 0; });
+    return n;
+}
+
+} // namespace mpt::inline v0::shmem

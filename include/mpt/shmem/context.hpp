@@ -1,0 +1,108 @@
+/// shmem/context - a stream of operations with an order of its own, whose PEs are numbered by a team. OpenSHMEM-1.6 section 9.5.
+///
+///        auto c = job.create_context(shmem::context_options{.is_private = true});
+///        c->put(dest, std::span{source}, pe);        c->add(counter, 1L, pe);        c->quiet();
+///
+///   Operations are complete when they return, or known to their window, so contexts share nothing that they would have to lock, and
+///   their options change nothing: a context is a numbering. quiet() and fence() of one are those of all.
+///
+///   Here dest and source are spans of elements, and one element by a reference's address.
+///   Limit    MPT_CONTEXTS of them a PE.
+///   Tests    test/shmem_job_test.cpp
+#pragma once
+#include <mpt/shmem/memory.hpp>
+#include <mpt/shmem/team.hpp>
+
+namespace mpt::inline v0::shmem {
+
+/// What the program promises: one thread at a time, the thread that made it alone, no order with its own stores.
+struct context_options {
+    bool is_serialized = false, is_private = false, no_store = false;
+};
+
+template <class Stack> class context {
+    shmem::memory<Stack>* memory_;
+    shmem::team<Stack>* team_; // null: its team is no more
+    group who_;
+    bool is_world_;
+    context_options options_;
+
+public:
+    context(shmem::memory<Stack>& m, shmem::team<Stack>& t, context_options o = {})
+        : memory_{&m}, team_{&t}, who_{t.members()}, is_world_{who_ == group::range(0, m.size())}, options_{o} {}
+    context(context const&) = delete;
+    context& operator=(context const&) = delete;
+
+    context_options const& options() const noexcept { return options_; }
+    shmem::team<Stack>* team() const noexcept { return team_; }
+    void forget_team() noexcept { team_ = nullptr; }
+    shmem::memory<Stack>& memory() const noexcept { return *memory_; }
+    std::int32_t size() const noexcept { return who_.size(); }
+    /// The number of all PEs that this context's PE has.
+    [[gnu::always_inline]] rank world(rank pe) const noexcept { return is_world_ ? pe : who_.world(pe); }
+
+    // --- data ---------------------------------------------------------------------------------------------------------------------
+    template <element T> void put(T* dest, std::span<T const> source, rank pe) {
+        memory_->put(dest, source.data(), source.size_bytes(), world(pe));
+    }
+    template <element T> void get(std::span<T> dest, T const* source, rank pe) {
+        memory_->get(dest.data(), source, dest.size_bytes(), world(pe));
+    }
+    template <element T> void p(T* dest, std::type_identity_t<T> value, rank pe) { memory_->p(dest, value, world(pe)); }
+    template <element T> T g(T const* source, rank pe) { return memory_->g(source, world(pe)); }
+    /// Every here-th element of n of the source, to every there-th of dest; and blocks of them.
+    template <element T> void iput(T* dest, T const* source, std::ptrdiff_t there, std::ptrdiff_t here, std::size_t n, rank pe,
+                                   std::size_t block = 1) {
+        memory_->put(dest, source, {there, here, block, n, sizeof(T)}, world(pe));
+    }
+    template <element T> void iget(T* dest, T const* source, std::ptrdiff_t there, std::ptrdiff_t here, std::size_t n, rank pe,
+                                   std::size_t block = 1) {
+        memory_->get(dest, source, {there, here, block, n, sizeof(T)}, world(pe));
+    }
+
+    // --- atomic updates -------------------------------------------------------------------------------------------------------------
+    template <atomic_element T> T fetch(T const* source, rank pe) { return memory_->fetch(source, world(pe)); }
+    template <atomic_element T> void set(T* dest, std::type_identity_t<T> v, rank pe) { memory_->set(dest, v, world(pe)); }
+    template <atomic_element T> T swap(T* dest, std::type_identity_t<T> v, rank pe) {
+        return memory_->swap(dest, v, world(pe));
+    }
+    template <atomic_integer T> T compare_swap(T* dest, std::type_identity_t<T> condition, std::type_identity_t<T> v, rank pe) {
+        return memory_->compare_swap(dest, condition, v, world(pe));
+    }
+    template <atomic_integer T> T fetch_add(T* dest, std::type_identity_t<T> v, rank pe) {
+        return memory_->fetch_add(dest, v, world(pe));
+    }
+    template <atomic_integer T> T fetch_and(T* dest, std::type_identity_t<T> v, rank pe) {
+        return memory_->fetch_and(dest, v, world(pe));
+    }
+    template <atomic_integer T> T fetch_or(T* dest, std::type_identity_t<T> v, rank pe) {
+        return memory_->fetch_or(dest, v, world(pe));
+    }
+    template <atomic_integer T> T fetch_xor(T* dest, std::type_identity_t<T> v, rank pe) {
+        return memory_->fetch_xor(dest, v, world(pe));
+    }
+    template <atomic_integer T> void add(T* dest, std::type_identity_t<T> v, rank pe) { memory_->add(dest, v, world(pe)); }
+    template <atomic_integer T> void bit_and(T* dest, std::type_identity_t<T> v, rank pe) {
+        memory_->bit_and(dest, v, world(pe));
+    }
+    template <atomic_integer T> void bit_or(T* dest, std::type_identity_t<T> v, rank pe) {
+        memory_->bit_or(dest, v, world(pe));
+    }
+    template <atomic_integer T> void bit_xor(T* dest, std::type_identity_t<T> v, rank pe) {
+        memory_->bit_xor(dest, v, world(pe));
+    }
+
+    // --- signals and order ----------------------------------------------------------------------------------------------------------
+    template <element T>
+    void put_signal(T* dest, std::span<T const> source, std::uint64_t* word, std::uint64_t value, signal_op op, rank pe) {
+        memory_->put_signal(dest, source.data(), source.size_bytes(), word, value, op, world(pe));
+    }
+    void signal(std::uint64_t* word, std::uint64_t value, signal_op op, rank pe) {
+        memory_->signal(word, value, op, world(pe));
+    }
+    void fence() { memory_->fence(); }
+    void quiet() { memory_->quiet(); }
+    void quiet(rank pe) { memory_->quiet(world(pe)); }
+};
+
+} // namespace mpt::inline v0::shmem

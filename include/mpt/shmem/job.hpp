@@ -1,0 +1,211 @@
+/// shmem/job - a PE's part in an OpenSHMEM job: its symmetric memory and who has which of it, the teams of all, contexts.
+///
+///        job
+///        +-- world, node      the teams of all PEs, and of those whose memory is mapped here
+///        +-- memory           puts, gets, atomic updates (shmem/memory.hpp)
+///        +-- map              what of the heap is taken (shmem/heap_map.hpp)
+///        +-- sets             active sets that were named, each a team
+///        `-- default context, and a count of the others
+///
+///   It stands on the runtime that MPI stands on, in a context of its own: a program may use both (shmem/environment.hpp).
+///
+///   Allocation   is collective: all PEs call with the same numbers, which is looked at: where they differ, all of them throw
+///                mpt::error(argument). Where the heap has no room, all of them throw mpt::error(no_memory), with the numbers.
+///   Threads      collectives by one thread at a time; contexts by any.
+///   Tests        test/shmem_job_test.cpp    Source OpenSHMEM-1.6 sections 9.1, 9.3, 9.10
+#pragma once
+#include <map>
+#include <mutex>
+
+#include <mpt/coll/allreduce.hpp>
+#include <mpt/shmem/context.hpp>
+#include <mpt/shmem/heap_map.hpp>
+
+namespace mpt::inline v0::shmem {
+
+template <class Stack> class job {
+    runtime<Stack>* run_;
+    team<Stack> world_;
+    shmem::memory<Stack> memory_;
+    typename team<Stack>::maybe node_;
+    heap_map map_;
+    context<Stack> default_;
+    std::mutex changing_; // contexts and active sets
+    std::uint32_t contexts_ = 0, most_contexts_;
+    std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::unique_ptr<team<Stack>>> sets_;
+    bool finished_ = false;
+
+public:
+    using stack_type = Stack;
+    static constexpr context_id world_context{6}; // beside those of runtime, which lack the top bit as well
+
+    /// Collective over all ranks of the job.
+    explicit job(runtime<Stack>& run)
+        : run_{&run}, world_{run, world_context, group::range(0, run.size())}, memory_{run, world_context, world_.native()},
+          node_{make_node()}, map_{memory_.heap().size()}, default_{memory_, world_},
+          most_contexts_{run.configuration().template get<"MPT_CONTEXTS">()} {
+        run.job().name(world_context, "SHMEM_TEAM_WORLD");
+    }
+    job(job const&) = delete;
+    job& operator=(job const&) = delete;
+    /// Collective: completes what is under way, and meets the others. After it nothing but the destructor is called.
+    void finish() {
+        if (std::exchange(finished_, true)) return;
+        barrier_all();
+        memory_.finish();
+    }
+
+    rank me() const noexcept { return world_.me(); }
+    std::int32_t size() const noexcept { return world_.size(); }
+    runtime<Stack>& run() noexcept { return *run_; }
+    shmem::memory<Stack>& memory() noexcept { return memory_; }
+    team<Stack>& world() noexcept { return world_; }
+    /// SHMEM_TEAM_SHARED: those whose memory can be loaded and stored here.
+    team<Stack>& node() noexcept { return node_ ? *node_ : world_; }
+
+    // --- order. Section 9.10.1 --------------------------------------------------------------------------------------------------
+    void barrier_all() { barrier(world_); }
+    void barrier(team<Stack>& t) {
+        memory_.quiet();
+        coll::barrier(t.native());
+    }
+    void sync_all() { coll::barrier(world_.native()); }
+    /// The team of an active set, whose PEs name it alike. Throws mpt::error(argument) where there is none, or this PE is not in it.
+    team<Stack>& active_set(std::int32_t start, std::int32_t log_stride, std::int32_t size);
+
+    // --- symmetric memory. Section 9.3. Null for 0 bytes --------------------------------------------------------------------------
+    void* allocate(std::size_t n, std::size_t align = alignof(std::max_align_t));
+    void* allocate_zeroed(std::size_t count, std::size_t size);
+    /// Where it was, if there is room; else elsewhere, with what it held.
+    void* reallocate(void* block, std::size_t n);
+    void deallocate(void* block);
+    /// How long the block is that begins there; 0: none does.
+    std::size_t size_of(void const* block) const noexcept { return map_.size_of(offset(block)); }
+    heap_map const& map() const noexcept { return map_; }
+
+    // --- contexts. Section 9.5 ------------------------------------------------------------------------------------------------------
+    context<Stack>& default_context() noexcept { return default_; }
+    /// Null: there are as many as may be.
+    std::unique_ptr<context<Stack>> create_context(team<Stack>& t, context_options o = {});
+    std::unique_ptr<context<Stack>> create_context(context_options o = {}) { return create_context(world_, o); }
+    /// Completes what was begun on it.
+    void destroy(std::unique_ptr<context<Stack>> c);
+    std::uint32_t contexts() noexcept {
+        std::lock_guard const g{changing_};
+        return contexts_;
+    }
+    std::uint32_t most_contexts() const noexcept { return most_contexts_; }
+
+private:
+    std::unique_ptr<team<Stack>> make_node() {
+        if (memory_.is_direct(memory_.heap().data())) return nullptr; // all are mapped
+        return std::make_unique<team<Stack>>(*run_, context_of_set(me(), -1, 1), group::range(me(), 1));
+    }
+    std::uint64_t offset(void const* p) const noexcept {
+        return static_cast<std::uint64_t>(static_cast<std::byte const*>(p) - memory_.heap().data());
+    }
+    void* place(std::uint64_t offset) const noexcept { return memory_.heap().data() + offset; }
+    void must_agree(char const* call, std::uint64_t a, std::uint64_t b);
+    std::uint64_t block_of(char const* call, void const* p) const;
+    [[noreturn]] void exhausted(std::size_t n, std::size_t align) const;
+};
+
+template <class Stack> team<Stack>& job<Stack>::active_set(std::int32_t start, std::int32_t log_stride, std::int32_t size) {
+    std::lock_guard const g{changing_};
+    auto& known = sets_[{start, log_stride, size}];
+    if (known) return *known;
+    auto const who =
+        log_stride >= 0 && log_stride < 31 ? world_.strided(start, std::int32_t{1} << log_stride, size) : std::nullopt;
+    if (!who || !who->find(me()))
+        throw error{errc::argument, "mpt: PE_start " + std::to_string(start) + ", logPE_stride " + std::to_string(log_stride) +
+                                        ", PE_size " + std::to_string(size) + " is no active set with PE " +
+                                        std::to_string(me().value) + " of " + std::to_string(world_.size())};
+    known = std::make_unique<team<Stack>>(*run_, context_of_set(start, log_stride, size), *who);
+    return *known;
+}
+
+// --- symmetric memory -----------------------------------------------------------------------------------------------------------------
+/// Nobody goes on before all have come, and all have come with the same numbers.
+template <class Stack> void job<Stack>::must_agree(char const* call, std::uint64_t a, std::uint64_t b) {
+    memory_.quiet();
+    std::array<std::uint64_t, 4> all{a, b, ~a, ~b}; // the greatest of a number, and of its complement: the least
+    auto max = find_kernel(operation::max, element_kind::uint64);
+    auto const op = coll::operand::array(8, true, &max, [](void* f, std::byte const* left, std::byte* right, std::size_t n) {
+        (*static_cast<kernel*>(f))(left, right, n);
+    });
+    coll::allreduce(world_.native(), op, nullptr, reinterpret_cast<std::byte*>(all.data()), all.size());
+    for (auto const i : {0, 1})
+        if (auto const most = all[static_cast<std::size_t>(i)], least = ~all[static_cast<std::size_t>(i) + 2]; most != least)
+            throw error{errc::argument, "mpt: " + std::string{call} + ": PEs call it with different arguments: " +
+                                            std::to_string(least) + " at one, " + std::to_string(most) + " at another"};
+}
+
+template <class Stack> void* job<Stack>::allocate(std::size_t n, std::size_t align) {
+    if (n == 0) return nullptr;
+    if (!std::has_single_bit(align))
+        throw error{errc::argument, "mpt: an alignment is a power of two, not " + std::to_string(align)};
+    must_agree("shmem_malloc or shmem_align", n, align);
+    auto const at = map_.take(n, align);
+    if (!at) exhausted(n, align);
+    return place(*at);
+}
+
+template <class Stack> void* job<Stack>::allocate_zeroed(std::size_t count, std::size_t size) {
+    std::size_t n = 0;
+    if (__builtin_mul_overflow(count, size, &n)) n = ~std::size_t{0};
+    auto* const p = allocate(n);
+    if (p) std::memset(p, 0, n);
+    if (p) coll::barrier(world_.native()); // nobody writes before it is zeroed
+    return p;
+}
+
+template <class Stack> void job<Stack>::deallocate(void* block) {
+    if (!block) return;
+    auto const at = block_of("shmem_free", block);
+    must_agree("shmem_free", at, 0);
+    map_.give(at);
+}
+
+template <class Stack> void* job<Stack>::reallocate(void* block, std::size_t n) {
+    if (!block) return allocate(n);
+    if (n == 0) return deallocate(block), nullptr;
+    auto const from = block_of("shmem_realloc", block);
+    must_agree("shmem_realloc", from, n);
+    if (map_.resize(from, n)) return block;
+    auto const to = map_.take(n);
+    if (!to) exhausted(n, heap_map::grain);
+    std::memcpy(place(*to), block, std::min<std::size_t>(map_.size_of(from), n));
+    map_.give(from);
+    coll::barrier(world_.native()); // nobody writes before it is copied
+    return place(*to);
+}
+
+template <class Stack> std::uint64_t job<Stack>::block_of(char const* call, void const* p) const {
+    if (auto const at = offset(p); map_.size_of(at) != 0) return at;
+    throw error{errc::argument, "mpt: " + std::string{call} + ": no block of the symmetric heap begins at address " +
+                                    std::to_string(reinterpret_cast<std::uintptr_t>(p))};
+}
+
+template <class Stack> void job<Stack>::exhausted(std::size_t n, std::size_t align) const {
+    throw error{errc::no_memory, "mpt: the symmetric heap has no room for " + std::to_string(n) + " bytes at a multiple of " +
+                                     std::to_string(align) + ": of its " + std::to_string(map_.bytes()) + " bytes " +
+                                     std::to_string(map_.used()) + " are taken, and the largest free part has " +
+                                     std::to_string(map_.largest_free()) + " (SHMEM_SYMMETRIC_SIZE sets its size)"};
+}
+
+// --- contexts -----------------------------------------------------------------------------------------------------------------------------
+template <class Stack> std::unique_ptr<context<Stack>> job<Stack>::create_context(team<Stack>& t, context_options o) {
+    std::lock_guard const g{changing_};
+    if (contexts_ == most_contexts_) return nullptr;
+    auto c = std::make_unique<context<Stack>>(memory_, t, o);
+    ++contexts_;
+    return c;
+}
+template <class Stack> void job<Stack>::destroy(std::unique_ptr<context<Stack>> c) {
+    if (!c) return;
+    c->quiet();
+    std::lock_guard const g{changing_};
+    --contexts_;
+}
+
+} // namespace mpt::inline v0::shmem

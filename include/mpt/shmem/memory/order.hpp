@@ -1,0 +1,42 @@
+/// shmem/memory/order - when what a PE has done is done for others, and waiting for what they do. OpenSHMEM-1.6 sections 9.11, 9.12.
+#pragma once
+#include <mpt/shmem/memory.hpp>
+
+namespace mpt::inline v0::shmem {
+
+template <class Stack> void memory<Stack>::fence() {
+    if (used_far_.load(std::memory_order_relaxed)) return quiet(); // order: as in far()
+    fences::light(fence_mode::sleeper);                            // the compiler's
+    fences::drain();                                               // the processor's
+}
+template <class Stack> void memory<Stack>::quiet() {
+    if (used_far_.load(std::memory_order_relaxed)) window_->flush_all(); // order: as in far()
+    fences::light(fence_mode::both);
+}
+template <class Stack> void memory<Stack>::quiet(rank pe) {
+    if (used_far_.load(std::memory_order_relaxed)) window_->flush(pe); // order: as in far()
+    fences::light(fence_mode::both);
+}
+
+template <class Stack> template <class T> T memory<Stack>::seen(T const* own) noexcept {
+    return atomic_ref<T>{const_cast<T&>(*own)}.load(std::memory_order_acquire); // sync(shmem.word): acquire
+}
+
+/// Looks at the word alone first, and at the wires now and then. Where CPUs suffice nobody rings for plain stores, so it looks long.
+template <class Stack> template <class Come> void memory<Stack>::await(Come const& come) {
+    auto& lane = run_->lane_of(context_);
+    auto const looks = rings_ ? lane.looks() : 100 * std::min<std::uint32_t>(lane.looks(), 10'000);
+    for (std::uint32_t i = 1; i <= looks; ++i) {
+        if (come()) [[likely]]
+            return;
+        if (i % 256 == 0) lane.enter([&](auto&) { lane.step(); });
+    }
+    lane.wait({wait_for::receive, context_, any_source, any_tag, 0}, [&](auto&) { return come(); });
+}
+
+template <class Stack> void memory<Stack>::ring(rank pe) noexcept {
+    if (auto* const bell = bells_[static_cast<std::size_t>(pe.value)])
+        bell->ring(run_->world(), run_->lane_of(context_).fences());
+}
+
+} // namespace mpt::inline v0::shmem

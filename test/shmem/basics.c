@@ -33,22 +33,22 @@ static void memory(int me, int n) {
     EXPECT(!shmem_addr_accessible(from_heap, next) && !shmem_addr_accessible(a, n) && !shmem_addr_accessible(NULL, 0));
     for (int i = 0; i < 10; i++) a[i] = me * 100 + i;
     shmem_barrier_all();
-    int *const there = shmem_ptr(a, next);
+    int* const there = shmem_ptr(a, next);
     EXPECT(there && there[3] == next * 100 + 3);
     EXPECT(shmem_ptr(a, me) == a && shmem_team_ptr(SHMEM_TEAM_WORLD, a, next) == there && shmem_ptr(&on_stack, next) == NULL);
     EXPECT(shmem_ptr(a, n) == NULL && shmem_team_ptr(SHMEM_TEAM_INVALID, a, 0) == NULL);
     shmem_barrier_all();
-    int *const more = shmem_realloc(a, 100000 * sizeof(int));
+    int* const more = shmem_realloc(a, 100000 * sizeof(int));
     for (int i = 0; i < 10; i++) EXPECT(more[i] == me * 100 + i);
     more[99999] = me;
     shmem_barrier_all();
     EXPECT(shmem_int_g(&more[99999], next) == next);
     EXPECT(shmem_malloc(0) == NULL && shmem_calloc(0, 4) == NULL && shmem_align(3, 8) == NULL);
-    int *const hinted = shmem_malloc_with_hints(64, SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE);
+    int* const hinted = shmem_malloc_with_hints(64, SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE);
     EXPECT(hinted != NULL);
     int *const old = shmalloc(8), *const older = shmemalign(64, 8);
     EXPECT(old && older && (uintptr_t)older % 64 == 0);
-    int *const oldest = shrealloc(old, 800);
+    int* const oldest = shrealloc(old, 800);
     shfree(oldest), shfree(older);
     shmem_free(hinted), shmem_free(NULL), shmem_free(c), shmem_free(b), shmem_free(more);
     EXPECT(shmem_malloc((size_t)1 << 50) == NULL); /* more than there is */
@@ -61,10 +61,13 @@ static void teams(int me, int n) {
     EXPECT(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1 && shmem_team_n_pes(SHMEM_TEAM_INVALID) == -1);
     shmem_team_config_t config = {2};
     shmem_team_t back = SHMEM_TEAM_WORLD;
-    EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, n - 1, -1, n, &config, SHMEM_TEAM_NUM_CONTEXTS, &back) == 0); /* the other way round */
+    EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, n - 1, -1, n, &config, SHMEM_TEAM_NUM_CONTEXTS, &back) ==
+           0); /* the other way round */
     EXPECT(shmem_team_my_pe(back) == n - 1 - me && shmem_team_n_pes(back) == n);
-    EXPECT(shmem_team_translate_pe(back, 0, SHMEM_TEAM_WORLD) == n - 1 && shmem_team_translate_pe(SHMEM_TEAM_WORLD, me, back) == n - 1 - me);
-    EXPECT(shmem_team_translate_pe(back, n, SHMEM_TEAM_WORLD) == -1 && shmem_team_translate_pe(back, 0, SHMEM_TEAM_INVALID) == -1);
+    EXPECT(shmem_team_translate_pe(back, 0, SHMEM_TEAM_WORLD) == n - 1 &&
+           shmem_team_translate_pe(SHMEM_TEAM_WORLD, me, back) == n - 1 - me);
+    EXPECT(shmem_team_translate_pe(back, n, SHMEM_TEAM_WORLD) == -1 &&
+           shmem_team_translate_pe(back, 0, SHMEM_TEAM_INVALID) == -1);
     config.num_contexts = 0;
     EXPECT(shmem_team_get_config(back, SHMEM_TEAM_NUM_CONTEXTS, &config) == 0 && config.num_contexts == 2);
     EXPECT(shmem_team_get_config(SHMEM_TEAM_INVALID, 0, &config) != 0);
@@ -111,7 +114,7 @@ static void contexts(void) {
     for (int i = 0; i < again; i++) shmem_ctx_destroy(all[i]);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     int level = -1, begun = 1;
     shmem_query_initialized(&begun);
     EXPECT(begun == 0);

@@ -34,7 +34,7 @@ static void work(void) {
     shmem_barrier_all();
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     int const shmem_first = argc > 1 && argv[1][0] == 's', shmem_ends_first = argc > 1 && argv[1][1] == 's';
     if (shmem_first) shmem_init();
     MPI_Init(&argc, &argv);

@@ -23,7 +23,8 @@ template <class T> void of_type() {
     shmem_barrier_all();
     for (int i = 0; i < 4; ++i) EXPECT(there[i] == static_cast<T>(before + i + 1));
     T const* const to_read = there;
-    EXPECT(shmem_g(to_read + 1, next) == static_cast<T>(me + 2) && shmem_g(SHMEM_CTX_DEFAULT, to_read, next) == static_cast<T>(me + 1));
+    EXPECT(shmem_g(to_read + 1, next) == static_cast<T>(me + 2) &&
+           shmem_g(SHMEM_CTX_DEFAULT, to_read, next) == static_cast<T>(me + 1));
     EXPECT(shmem_sum_reduce(SHMEM_TEAM_WORLD, sum, from, 4) == 0);
     EXPECT(sum[1] == static_cast<T>(n * (n + 1) / 2 + n));
     shmem_barrier_all();
@@ -53,7 +54,8 @@ int main() {
     static std::complex<double> a, b;
     a = {1, 2};
     pshmem_barrier_all();
-    EXPECT(shmem_complexd_sum_reduce(SHMEM_TEAM_WORLD, &b, &a, 1) == 0 && b == std::complex<double>(shmem_n_pes(), 2 * shmem_n_pes()));
+    EXPECT(shmem_complexd_sum_reduce(SHMEM_TEAM_WORLD, &b, &a, 1) == 0 &&
+           b == std::complex<double>(shmem_n_pes(), 2 * shmem_n_pes()));
     static unsigned long counter;
     shmem_atomic_add(&counter, 2, 0);
     shmem_barrier_all();

@@ -64,13 +64,14 @@ asking& asking::signal_op(int op, char const* name) {
     return *this;
 }
 asking& asking::comparison(int cmp, char const* name) {
-    if (cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_GE) refuse(std::string{name} + " is " + std::to_string(cmp) + ", which is no SHMEM_CMP_");
+    if (cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_GE)
+        refuse(std::string{name} + " is " + std::to_string(cmp) + ", which is no SHMEM_CMP_");
     return *this;
 }
 asking& asking::apart(void const* dest, std::size_t n, void const* source, std::size_t m, bool may_be_same) {
     if (overlap(dest, n, source, m) && !(may_be_same && dest == source))
-        refuse("dest (" + text(dest) + ", " + std::to_string(n) + " bytes) and source (" + text(source) + ", " + std::to_string(m) +
-               " bytes) overlap");
+        refuse("dest (" + text(dest) + ", " + std::to_string(n) + " bytes) and source (" + text(source) + ", " +
+               std::to_string(m) + " bytes) overlap");
     return *this;
 }
 asking& asking::apart_here(shmem_ctx_t ctx, int pe, void const* dest, std::size_t n, void const* source, std::size_t m) {

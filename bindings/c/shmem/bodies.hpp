@@ -33,12 +33,22 @@ inline void move(void* into, void const* from, std::size_t n) noexcept {
     else std::memmove(into, from, n);
 }
 
+/// Whom a store may wake.
+inline void told(shmem_ctx_t ctx, int pe) {
+    if (all().rings) [[unlikely]]
+        far::ring(ctx, pe);
+}
+
 inline void put(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
-    if (auto* const at = reach(ctx, dest, pe)) [[likely]] return move(at, source, n);
-    far::put(ctx, dest, source, n, pe);
+    auto* const at = reach(ctx, dest, pe);
+    if (!at) [[unlikely]]
+        return far::put(ctx, dest, source, n, pe);
+    move(at, source, n);
+    if (n <= sizeof(std::uint64_t)) told(ctx, pe); // it may be a flag
 }
 inline void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
-    if (auto const* const at = reach(ctx, source, pe)) [[likely]] return move(dest, at, n);
+    if (auto const* const at = reach(ctx, source, pe)) [[likely]]
+        return move(dest, at, n);
     far::get(ctx, dest, source, n, pe);
 }
 inline void put_later(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) { put(ctx, dest, source, n, pe); }
@@ -46,31 +56,34 @@ inline void get_later(shmem_ctx_t ctx, void* dest, void const* source, std::size
 
 template <class T> void put_one(shmem_ctx_t ctx, T* dest, given<T> value, int pe) {
     auto* const at = reach(ctx, dest, pe);
-    if (!at) [[unlikely]] return far::put(ctx, dest, &value, sizeof(T), pe);
+    if (!at) [[unlikely]]
+        return far::put(ctx, dest, &value, sizeof(T), pe);
     if constexpr (one_word<T>)
-        word<T>{*reinterpret_cast<T*>(at)}.store(value, std::memory_order_relaxed); // order: fences of the program's order it
+        word<T>{*reinterpret_cast<T*>(at)}.store(value, std::memory_order_release); // sync(shmem.word): release
     else std::memcpy(at, &value, sizeof(T));
+    told(ctx, pe);
 }
 template <class T> T get_one(shmem_ctx_t ctx, T const* source, int pe) {
     T value;
     auto* const at = reach(ctx, source, pe);
-    if (!at) [[unlikely]] far::get(ctx, &value, source, sizeof(T), pe);
+    if (!at) [[unlikely]]
+        far::get(ctx, &value, source, sizeof(T), pe);
     else if constexpr (one_word<T>)
-        value = word<T>{*reinterpret_cast<T*>(at)}.load(std::memory_order_relaxed); // order: as above
+        value = word<T>{*reinterpret_cast<T*>(at)}.load(std::memory_order_acquire); // sync(shmem.word): acquire
     else std::memcpy(&value, at, sizeof(T));
     return value;
 }
 
 /// Blocks of `block` elements of `width` bytes; strides count elements.
-inline void put_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t block,
-                        std::size_t blocks, std::size_t width, int pe) {
+inline void put_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
+                        std::size_t block, std::size_t blocks, std::size_t width, int pe) {
     auto* to = static_cast<std::byte*>(dest);
     auto const* from = static_cast<std::byte const*>(source);
     auto const step = static_cast<std::ptrdiff_t>(width);
     for (; blocks > 0; --blocks, to += dst * step, from += sst * step) put(ctx, to, from, block * width, pe);
 }
-inline void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t block,
-                        std::size_t blocks, std::size_t width, int pe) {
+inline void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
+                        std::size_t block, std::size_t blocks, std::size_t width, int pe) {
     auto* to = static_cast<std::byte*>(dest);
     auto const* from = static_cast<std::byte const*>(source);
     auto const step = static_cast<std::ptrdiff_t>(width);
@@ -79,10 +92,15 @@ inline void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::pt
 
 // --- atomics ------------------------------------------------------------------------------------------------------------------
 
-/// f(the element) at the processor, or elsewhere(what it is to be).
-template <class T, class Here, class Far> auto atomically(shmem_ctx_t ctx, T const* cell, int pe, Here const& here, Far const& elsewhere) {
-    if (auto* const at = reach(ctx, cell, pe)) [[likely]] return here(word<T>{*reinterpret_cast<T*>(at)});
-    return elsewhere();
+/// here(the element), which the processor does at once, or elsewhere().
+template <class T, class Here, class Far>
+T atomically(shmem_ctx_t ctx, T const* cell, int pe, Here const& here, Far const& elsewhere) {
+    auto* const at = reach(ctx, cell, pe);
+    if (!at) [[unlikely]]
+        return elsewhere();
+    auto const was = here(word<T>{*reinterpret_cast<T*>(at)});
+    told(ctx, pe);
+    return was;
 }
 template <class T> T far_atomic(shmem_ctx_t ctx, operation what, T const* cell, T value, int pe) {
     T old{};
@@ -91,18 +109,21 @@ template <class T> T far_atomic(shmem_ctx_t ctx, operation what, T const* cell, 
 }
 
 template <class T> T atomic_fetch(shmem_ctx_t ctx, T const* cell, int pe) {
-    return atomically(
-        ctx, cell, pe, [](word<T> w) { return w.load(std::memory_order_acquire); }, // sync(shmem.cell): acquire
-        [&] { return far_atomic<T>(ctx, operation::no_op, cell, {}, pe); });
+    auto* const at = reach(ctx, cell, pe);
+    if (!at) [[unlikely]]
+        return far_atomic<T>(ctx, operation::no_op, cell, {}, pe);
+    return word<T>{*reinterpret_cast<T*>(at)}.load(std::memory_order_acquire); // sync(shmem.word): acquire
 }
 template <class T> void atomic_set(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
-    atomically(
-        ctx, cell, pe, [&](word<T> w) { w.store(value, std::memory_order_release); }, // sync(shmem.cell): release
-        [&] { far_atomic<T>(ctx, operation::replace, cell, value, pe); });
+    auto* const at = reach(ctx, cell, pe);
+    if (!at) [[unlikely]]
+        return static_cast<void>(far_atomic<T>(ctx, operation::replace, cell, value, pe));
+    word<T>{*reinterpret_cast<T*>(at)}.store(value, std::memory_order_release); // sync(shmem.word): release
+    told(ctx, pe);
 }
 template <class T> T atomic_swap(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
     return atomically(
-        ctx, cell, pe, [&](word<T> w) { return w.exchange(value, std::memory_order_acq_rel); }, // sync(shmem.cell): acq_rel
+        ctx, cell, pe, [&](word<T> w) { return w.exchange(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
         [&] { return far_atomic<T>(ctx, operation::replace, cell, value, pe); });
 }
 template <class T> T atomic_compare_swap(shmem_ctx_t ctx, T* cell, given<T> cond, given<T> value, int pe) {
@@ -110,7 +131,7 @@ template <class T> T atomic_compare_swap(shmem_ctx_t ctx, T* cell, given<T> cond
         ctx, cell, pe,
         [&](word<T> w) {
             auto seen = cond;
-            // sync(shmem.cell): acq_rel
+            // sync(shmem.word): acq_rel
             w.compare_exchange_strong(seen, value, std::memory_order_acq_rel, std::memory_order_acquire);
             return seen;
         },
@@ -121,31 +142,58 @@ template <class T> T atomic_compare_swap(shmem_ctx_t ctx, T* cell, given<T> cond
         });
 }
 
-#define MPT_SHMEM_ARITHMETIC(NAME, OPERATION)                                                                                       \
-    template <class T> T atomic_fetch_##NAME(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {                                   \
-        return atomically(                                                                                                         \
-            ctx, cell, pe, [&](word<T> w) { return w.fetch_##NAME(value, std::memory_order_acq_rel); }, /* sync(shmem.cell): acq_rel */ \
-            [&] { return far_atomic<T>(ctx, OPERATION, cell, value, pe); });                                                       \
-    }                                                                                                                              \
-    template <class T> void atomic_##NAME(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {                                      \
-        static_cast<void>(atomic_fetch_##NAME(ctx, cell, value, pe));                                                              \
-    }
-MPT_SHMEM_ARITHMETIC(add, operation::sum)
-MPT_SHMEM_ARITHMETIC(and, operation::band)
-MPT_SHMEM_ARITHMETIC(or, operation::bor)
-MPT_SHMEM_ARITHMETIC(xor, operation::bxor)
-#undef MPT_SHMEM_ARITHMETIC
+template <class T> T atomic_fetch_add(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    return atomically(
+        ctx, cell, pe, [&](word<T> w) { return w.fetch_add(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
+        [&] { return far_atomic<T>(ctx, operation::sum, cell, value, pe); });
+}
+template <class T> T atomic_fetch_and(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    return atomically(
+        ctx, cell, pe, [&](word<T> w) { return w.fetch_and(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
+        [&] { return far_atomic<T>(ctx, operation::band, cell, value, pe); });
+}
+template <class T> T atomic_fetch_or(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    return atomically(
+        ctx, cell, pe, [&](word<T> w) { return w.fetch_or(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
+        [&] { return far_atomic<T>(ctx, operation::bor, cell, value, pe); });
+}
+template <class T> T atomic_fetch_xor(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    return atomically(
+        ctx, cell, pe, [&](word<T> w) { return w.fetch_xor(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
+        [&] { return far_atomic<T>(ctx, operation::bxor, cell, value, pe); });
+}
+template <class T> void atomic_add(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    static_cast<void>(atomic_fetch_add(ctx, cell, value, pe));
+}
+template <class T> void atomic_and(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    static_cast<void>(atomic_fetch_and(ctx, cell, value, pe));
+}
+template <class T> void atomic_or(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    static_cast<void>(atomic_fetch_or(ctx, cell, value, pe));
+}
+template <class T> void atomic_xor(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    static_cast<void>(atomic_fetch_xor(ctx, cell, value, pe));
+}
+
+/// The handle of an operation that is complete, for who asks for one.
+inline void done(void** handle) noexcept {
+    if (handle) *handle = nullptr;
+}
 
 // --- signals ------------------------------------------------------------------------------------------------------------------
 
-inline void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, std::uint64_t* at, std::uint64_t value, int op,
-                       int pe) {
-    put(ctx, dest, source, n, pe);
-    if (!reach(ctx, dest, pe)) far::fence(); // what another has been asked for comes before the signal
+/// Its waiter is always rung: signals are few.
+inline void signal(shmem_ctx_t ctx, std::uint64_t* at, std::uint64_t value, int op, int pe) {
     if (op == SHMEM_SIGNAL_ADD) atomic_add(ctx, at, value, pe);
     else atomic_set(ctx, at, value, pe);
+    if (!all().rings) far::ring(ctx, pe);
 }
-inline std::uint64_t signal_fetch(std::uint64_t const* at) { return atomic_fetch(SHMEM_CTX_DEFAULT, at, all().me); }
+inline void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, std::uint64_t* at, std::uint64_t value,
+                       int op, int pe) {
+    put(ctx, dest, source, n, pe);
+    if (!reach(ctx, dest, pe)) far::quiet(ctx); // what another has been asked for comes before the signal
+    signal(ctx, at, value, op, pe);
+}
 
 // --- waiting ------------------------------------------------------------------------------------------------------------------
 
@@ -171,8 +219,9 @@ template <class T> bool compares(T a, int cmp, T b) noexcept {
 }
 /// What an element is, now.
 template <class T> T now(T const* at) noexcept {
-    return word<T>{*const_cast<T*>(at)}.load(std::memory_order_acquire); // sync(shmem.cell): acquire
+    return word<T>{*const_cast<T*>(at)}.load(std::memory_order_acquire); // sync(shmem.word): acquire
 }
+inline std::uint64_t signal_fetch(std::uint64_t const* at) noexcept { return now(at); }
 template <class T> bool holds(T const* at, int cmp, given<T> value) noexcept { return compares(now(at), cmp, value); }
 
 template <class F> void wait_for(F const& ready) {
@@ -203,7 +252,8 @@ template <class T, class V> bool all_hold(T* at, std::size_t n, int const* statu
     return true;
 }
 /// The first that holds, or SIZE_MAX; `any`: whether one counts.
-template <class T, class V> std::size_t first_held(T* at, std::size_t n, int const* status, int cmp, V const& values, bool& any) {
+template <class T, class V>
+std::size_t first_held(T* at, std::size_t n, int const* status, int cmp, V const& values, bool& any) {
     any = false;
     for (std::size_t i = 0; i < n; ++i) {
         if (!counts(status, i)) continue;
@@ -266,9 +316,10 @@ std::size_t test_some(T* at, std::size_t n, std::size_t* which, int const* statu
 
 // --- order --------------------------------------------------------------------------------------------------------------------
 
-inline void fence(shmem_ctx_t) { far::fence(); }
-inline void quiet(shmem_ctx_t) { far::quiet(); }
-inline void pe_quiet(shmem_ctx_t, int const*, std::size_t) { far::quiet(); }
+/// Contexts share what is not complete yet (shmem/context.hpp).
+inline void fence(shmem_ctx_t ctx) { far::fence(ctx); }
+inline void quiet(shmem_ctx_t ctx) { far::quiet(ctx); }
+inline void pe_quiet(shmem_ctx_t ctx, int const*, std::size_t) { far::quiet(ctx); }
 
 // --- reductions ---------------------------------------------------------------------------------------------------------------
 

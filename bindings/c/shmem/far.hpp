@@ -40,8 +40,10 @@ void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe)
 /// The element becomes what it was `op` *value; *old is what it was.
 void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, void const* value, void* old, int pe);
 void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* cond, void const* value, void* old, int pe);
-void fence();
-void quiet();
+void fence(shmem_ctx_t ctx);
+void quiet(shmem_ctx_t ctx);
+/// The PE may sleep over what was stored.
+void ring(shmem_ctx_t ctx, int pe);
 
 // --- waiting ------------------------------------------------------------------------------------------------------------------
 /// Until ready(state), serving others meanwhile, and sleeping where CPUs are scarce.
@@ -64,7 +66,8 @@ void start(int pes);
 void leave();
 [[noreturn]] void end_job(int status);
 int thread_level() noexcept;
-int entered() noexcept;
+/// There was a shmem_init.
+bool entered() noexcept;
 /// Between shmem_init and shmem_finalize.
 bool running() noexcept;
 bool is_pe(int pe) noexcept;
@@ -90,9 +93,15 @@ int team_me(shmem_team_t team) noexcept;
 int team_size(shmem_team_t team) noexcept;
 int team_config(shmem_team_t team, long mask, shmem_team_config_t* config);
 int translate(shmem_team_t from, int pe, shmem_team_t to) noexcept;
-int split_strided(shmem_team_t parent, int start, int stride, int size, shmem_team_config_t const* config, long mask, shmem_team_t* made);
+int split_strided(shmem_team_t parent, int start, int stride, int size, shmem_team_config_t const* config, long mask,
+                  shmem_team_t* made);
 int split_2d(shmem_team_t parent, int range, shmem_team_config_t const* x_config, long x_mask, shmem_team_t* x,
              shmem_team_config_t const* y_config, long y_mask, shmem_team_t* y);
+/// Cray's: the ranges' product is at least the parent's size, or it is refused.
+int split_grid(shmem_team_t parent, int x_range, int y_range, shmem_team_t* x, shmem_team_t* y);
+int split_3d(shmem_team_t parent, int x_range, int y_range, int z_range, shmem_team_t* x, shmem_team_t* y, shmem_team_t* z);
+/// The first n PEs that share memory with this one, by their numbers of all; how many there are.
+int local_pes(int* pes, std::size_t n);
 void destroy_team(shmem_team_t team);
 int create_context(shmem_team_t team, long options, shmem_ctx_t* made);
 void destroy_context(shmem_ctx_t ctx);
@@ -106,11 +115,14 @@ void sync_all();
 int sync(shmem_team_t team);
 int sync(set const& who);
 void barrier(set const& who);
+void barrier(shmem_team_t team);
 int alltoall(shmem_team_t team, void* dest, void const* source, std::size_t n);
 int alltoall(set const& who, void* dest, void const* source, std::size_t n);
 /// n elements of `width` bytes for each PE; strides count elements.
-int alltoalls(shmem_team_t team, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n, std::size_t width);
-int alltoalls(set const& who, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n, std::size_t width);
+int alltoalls(shmem_team_t team, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n,
+              std::size_t width);
+int alltoalls(set const& who, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n,
+              std::size_t width);
 /// Over a team the root gets its own data, too; over an active set it does not.
 int broadcast(shmem_team_t team, void* dest, void const* source, std::size_t n, int root);
 int broadcast(set const& who, void* dest, void const* source, std::size_t n, int root);
@@ -118,6 +130,16 @@ int collect(shmem_team_t team, void* dest, void const* source, std::size_t n);
 int collect(set const& who, void* dest, void const* source, std::size_t n);
 int fcollect(shmem_team_t team, void* dest, void const* source, std::size_t n);
 int fcollect(set const& who, void* dest, void const* source, std::size_t n);
+/// Offsets and sizes in bytes, by PE.
+int alltoallv(shmem_team_t team, void* dest, std::size_t const* offsets, std::size_t const* sizes, void const* source,
+              std::size_t const* source_offsets, std::size_t const* source_sizes);
+int alltoallv(set const& who, void* dest, std::size_t const* offsets, std::size_t const* sizes, void const* source,
+              std::size_t const* source_offsets, std::size_t const* source_sizes);
+/// How many bytes came.
+std::size_t alltoallv_packed(shmem_team_t team, void* dest, std::size_t room, void const* source,
+                             std::size_t const* source_offsets, std::size_t const* source_sizes);
+std::size_t alltoallv_packed(set const& who, void* dest, std::size_t room, void const* source,
+                             std::size_t const* source_offsets, std::size_t const* source_sizes);
 
 // --- locks --------------------------------------------------------------------------------------------------------------------
 void set_lock(long* lock);

@@ -62,7 +62,8 @@ def checks(function):
 
 
 def body(function):
-    text = re.sub(r'\bctx\b', 'ctx' if function.ctx else 'SHMEM_CTX_DEFAULT', function.family.body)
+    own = function.ctx or any(p.name == 'ctx' for p in function.family.parameters)
+    text = function.family.body if own else re.sub(r'\bctx\b', 'SHMEM_CTX_DEFAULT', function.family.body)
     text = re.sub(r'\bwidth\b', function.width, text)
     text = re.sub(r'\bT\b', function.element, text)
     return f'    {"" if function.returns() == "void" else "return "}{text};'

@@ -29,6 +29,7 @@ struct job_view {
     std::size_t bytes = 0;
     std::byte* const* places = nullptr; // everybody's heap, as it is mapped here
     int me = -1, size = 0;
+    bool rings = false; // CPUs are scarce: who waits for memory sleeps, and is rung
 };
 
 struct context_view {
@@ -52,14 +53,16 @@ inline std::size_t place_in_table(shmem_ctx_t ctx) noexcept { return reinterpret
 
 inline context_view const& context_of(shmem_ctx_t ctx) {
     auto const& found = the_contexts[place_in_table(ctx)];
-    if (ctx == nullptr || found.handle != ctx) [[unlikely]] refuse_context(ctx);
+    if (ctx == nullptr || found.handle != ctx) [[unlikely]]
+        refuse_context(ctx);
     return found;
 }
 
 /// Where an address of this PE's heap lies at another, as it is mapped here; null for what is not in the heap.
 inline std::byte* reach(shmem_ctx_t ctx, void const* address, int pe) {
     auto const offset = static_cast<std::size_t>(static_cast<std::byte const*>(address) - all().heap);
-    if (offset >= all().bytes) [[unlikely]] return nullptr;
+    if (offset >= all().bytes) [[unlikely]]
+        return nullptr;
     auto const* const places = ctx == SHMEM_CTX_DEFAULT ? all().places : context_of(ctx).places;
     return places[pe] + offset;
 }

@@ -54,10 +54,14 @@ inline void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, 
 inline void put_later(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) { put(ctx, dest, source, n, pe); }
 inline void get_later(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) { get(ctx, dest, source, n, pe); }
 
+/// The value stays in its register where it is stored at once.
+template <class T> [[gnu::noinline]] void put_one_far(shmem_ctx_t ctx, T* dest, given<T> value, int pe) {
+    far::put(ctx, dest, &value, sizeof(T), pe);
+}
 template <class T> void put_one(shmem_ctx_t ctx, T* dest, given<T> value, int pe) {
     auto* const at = reach(ctx, dest, pe);
     if (!at) [[unlikely]]
-        return far::put(ctx, dest, &value, sizeof(T), pe);
+        return put_one_far(ctx, dest, value, pe);
     if constexpr (one_word<T>)
         word<T>{*reinterpret_cast<T*>(at)}.store(value, std::memory_order_release); // sync(shmem.word): release
     else std::memcpy(at, &value, sizeof(T));
@@ -94,7 +98,7 @@ inline void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::pt
 
 /// here(the element), which the processor does at once, or elsewhere().
 template <class T, class Here, class Far>
-T atomically(shmem_ctx_t ctx, T const* cell, int pe, Here const& here, Far const& elsewhere) {
+[[gnu::always_inline]] inline T atomically(shmem_ctx_t ctx, T const* cell, int pe, Here const& here, Far const& elsewhere) {
     auto* const at = reach(ctx, cell, pe);
     if (!at) [[unlikely]]
         return elsewhere();
@@ -142,22 +146,22 @@ template <class T> T atomic_compare_swap(shmem_ctx_t ctx, T* cell, given<T> cond
         });
 }
 
-template <class T> T atomic_fetch_add(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+template <class T> [[gnu::always_inline]] inline T atomic_fetch_add(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
     return atomically(
         ctx, cell, pe, [&](word<T> w) { return w.fetch_add(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
         [&] { return far_atomic<T>(ctx, operation::sum, cell, value, pe); });
 }
-template <class T> T atomic_fetch_and(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+template <class T> [[gnu::always_inline]] inline T atomic_fetch_and(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
     return atomically(
         ctx, cell, pe, [&](word<T> w) { return w.fetch_and(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
         [&] { return far_atomic<T>(ctx, operation::band, cell, value, pe); });
 }
-template <class T> T atomic_fetch_or(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+template <class T> [[gnu::always_inline]] inline T atomic_fetch_or(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
     return atomically(
         ctx, cell, pe, [&](word<T> w) { return w.fetch_or(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
         [&] { return far_atomic<T>(ctx, operation::bor, cell, value, pe); });
 }
-template <class T> T atomic_fetch_xor(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+template <class T> [[gnu::always_inline]] inline T atomic_fetch_xor(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
     return atomically(
         ctx, cell, pe, [&](word<T> w) { return w.fetch_xor(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
         [&] { return far_atomic<T>(ctx, operation::bxor, cell, value, pe); });

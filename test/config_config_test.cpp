@@ -60,9 +60,9 @@ TEST(config, sizes_take_units_of_1024_in_either_case) {
     struct {
         char const* text;
         std::size_t bytes;
-    } const cases[] = {{"0", 0},          {"4096", 4096},    {"4096B", 4096},  {"4K", 4096},    {"4k", 4096},
-                       {"4KB", 4096},     {"4KiB", 4096},    {"4kib", 4096},   {"2M", 2 << 20}, {"1MiB", 1 << 20},
-                       {"1G", 1ul << 30}, {"1T", 1ul << 40}, {" 64 K ", 65536}};
+    } const cases[] = {{"0", 0},          {"4096", 4096},    {"4096B", 4096},   {"4K", 4096},      {"4k", 4096},
+                       {"4KB", 4096},     {"4KiB", 4096},    {"4kib", 4096},    {"2M", 2 << 20},   {"1MiB", 1 << 20},
+                       {"1G", 1ul << 30}, {"1T", 1ul << 40}, {" 64 K ", 65536}, {"1.5M", 3 << 19}, {"0.5 GiB", 1 << 29}};
     for (auto const& c : cases) {
         std::string const entry = std::string{"MPT_SINGLE_COPY_SIZE="} + c.text;
         EXPECT_EQ(read({entry.c_str()}).get<"MPT_SINGLE_COPY_SIZE">(), c.bytes) << c.text;
@@ -70,7 +70,7 @@ TEST(config, sizes_take_units_of_1024_in_either_case) {
 }
 
 TEST(config, what_is_no_number_is_refused_with_variable_value_and_range) {
-    for (std::string const bad : {"abc", "-1", "4Q", "K", "4KiBs", "0x10", "4 4", "4BB", "+3"}) {
+    for (std::string const bad : {"abc", "-1", "4Q", "1.5Q", ".", "-.5K", "K", "4KiBs", "0x10", "4 4", "4BB", "+3"}) {
         auto const what = refusal({("MPT_EAGER_MAX=" + bad).c_str()});
         EXPECT_EQ(what, "MPT_EAGER_MAX=" + bad + " is not a size (4096, 4K, 2M, 1G); allowed: 0 .. 1M (default 32K)");
     }

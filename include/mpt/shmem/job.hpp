@@ -14,12 +14,13 @@
 ///   Threads      collectives by one thread at a time; contexts by any.
 ///   Tests        test/shmem_job_test.cpp    Source OpenSHMEM-1.6 sections 9.1, 9.3, 9.10
 #pragma once
+#include <array>
 #include <map>
 #include <mutex>
 
 #include <mpt/coll/allreduce.hpp>
-#include <mpt/shmem/context.hpp>
 #include <mpt/shmem/heap_map.hpp>
+#include <mpt/shmem/job/context.hpp>
 
 namespace mpt::inline v0::shmem {
 
@@ -145,7 +146,7 @@ template <class Stack> void* job<Stack>::allocate(std::size_t n, std::size_t ali
     if (!std::has_single_bit(align))
         throw error{errc::argument, "mpt: an alignment is a power of two, not " + std::to_string(align)};
     must_agree("shmem_malloc or shmem_align", n, align);
-    auto const at = map_.take(n, align);
+    auto const at = align <= memory_.alignment() ? map_.take(n, align) : std::nullopt;
     if (!at) exhausted(n, align);
     return place(*at);
 }

@@ -42,7 +42,7 @@ public:
         begin();
         auto const before = m_.swap(tail_, me_, home);
         if (before == 0) return;
-        m_.fetch_or(place_, me_, pe_of(before));
+        m_.template fetch_or<half>(place_, me_, pe_of(before));
         m_.quiet(pe_of(before));
         m_.await([&] { return (m_.seen(place_) & granted) != 0; });
     }
@@ -57,7 +57,7 @@ public:
         if ((m_.seen(place_) & ~granted) == 0 && m_.compare_swap(tail_, me_, half{0}, home) == me_) return begin();
         auto const behind = pe_of(next());
         begin();
-        m_.fetch_or(place_, granted, behind);
+        m_.template fetch_or<half>(place_, granted, behind);
     }
 };
 

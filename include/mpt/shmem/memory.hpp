@@ -19,6 +19,7 @@
 ///   Limit     addresses are looked at by their beginning only: what leaves the heap at its end is the program's mistake.
 ///   Tests     test/shmem_memory_test.cpp    Source OpenSHMEM-1.6 sections 4, 9.3, 9.6 to 9.9, 9.12
 #pragma once
+#include <bit>
 #include <concepts>
 #include <memory>
 #include <string>
@@ -65,6 +66,9 @@ public:
     runtime<Stack>& run() const noexcept { return *run_; }
     /// This PE's heap.
     std::span<std::byte> heap() const noexcept { return {reinterpret_cast<std::byte*>(low_), bytes_}; }
+
+    /// A power of two of which every PE's heap begins at a multiple.
+    std::uint64_t alignment() const noexcept { return alignment_; }
 
     // --- addresses. Section 9.1 -------------------------------------------------------------------------------------------------
     /// In the heap, and its peers' heaps are mapped here.
@@ -185,7 +189,8 @@ private:
     std::vector<segment> segments_;            // our own
     std::vector<std::vector<segment>> theirs_; // the PEs', as many as all have
     std::vector<wait::doorbell<world_type>*> bells_;
-    std::span<std::byte> allocated_;
+    std::span<std::byte> allocated_; // the heap lies in it, aligned
+    std::uint64_t alignment_ = 1;
     std::unique_ptr<rma::window<Stack>> window_;
     atomic<bool> used_far_{false};
 };

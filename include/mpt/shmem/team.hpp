@@ -12,6 +12,7 @@
 ///   Tests     test/shmem_team_test.cpp
 #pragma once
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <tuple>

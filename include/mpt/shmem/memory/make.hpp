@@ -32,7 +32,7 @@ template <class Stack> memory<Stack>::memory(runtime<Stack>& run, context_id con
         learn(all, mine, why_not);
         open_window(all);
     } catch (...) {
-        run_->deallocate(allocated_);
+        if (!allocated_.empty()) run_->deallocate(allocated_);
         throw;
     }
     find_bells();
@@ -62,10 +62,11 @@ template <class Stack> std::uint64_t memory<Stack>::wanted_heap(coll::team<Stack
 }
 
 template <class Stack> auto memory<Stack>::own_card(std::uint64_t bytes) -> card {
-    allocated_ = run_->allocate(mpt::bytes{bytes});
-    low_ = number(allocated_.data()), bytes_ = bytes;
+    alignment_ = std::min<std::uint64_t>(2_MiB, std::bit_floor(bytes));
+    allocated_ = run_->allocate(mpt::bytes{bytes + alignment_});
+    low_ = (number(allocated_.data()) + alignment_ - 1) / alignment_ * alignment_, bytes_ = bytes;
     if constexpr (!world_type::shares_process) segments_ = writable_segments(); // of threads, static variables are shared
-    return {low_, run_->heap().refer(allocated_.data()).offset, segments_.size(), 0};
+    return {low_, run_->heap().refer(heap().data()).offset, segments_.size(), 0};
 }
 
 template <class Stack> void memory<Stack>::learn(coll::team<Stack> const& all, card const& mine, std::string const& why_not) {

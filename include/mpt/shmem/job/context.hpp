@@ -1,4 +1,4 @@
-/// shmem/context - a stream of operations with an order of its own, whose PEs are numbered by a team. OpenSHMEM-1.6 section 9.5.
+/// shmem/job/context - a stream of operations with an order of its own, whose PEs are numbered by a team. OpenSHMEM-1.6 section 9.5.
 ///
 ///        auto c = job.create_context(shmem::context_options{.is_private = true});
 ///        c->put(dest, std::span{source}, pe);        c->add(counter, 1L, pe);        c->quiet();
@@ -70,16 +70,16 @@ public:
         return memory_->compare_swap(dest, condition, v, world(pe));
     }
     template <atomic_integer T> T fetch_add(T* dest, std::type_identity_t<T> v, rank pe) {
-        return memory_->fetch_add(dest, v, world(pe));
+        return memory_->template fetch_add<T>(dest, v, world(pe));
     }
     template <atomic_integer T> T fetch_and(T* dest, std::type_identity_t<T> v, rank pe) {
-        return memory_->fetch_and(dest, v, world(pe));
+        return memory_->template fetch_and<T>(dest, v, world(pe));
     }
     template <atomic_integer T> T fetch_or(T* dest, std::type_identity_t<T> v, rank pe) {
-        return memory_->fetch_or(dest, v, world(pe));
+        return memory_->template fetch_or<T>(dest, v, world(pe));
     }
     template <atomic_integer T> T fetch_xor(T* dest, std::type_identity_t<T> v, rank pe) {
-        return memory_->fetch_xor(dest, v, world(pe));
+        return memory_->template fetch_xor<T>(dest, v, world(pe));
     }
     template <atomic_integer T> void add(T* dest, std::type_identity_t<T> v, rank pe) { memory_->add(dest, v, world(pe)); }
     template <atomic_integer T> void bit_and(T* dest, std::type_identity_t<T> v, rank pe) {

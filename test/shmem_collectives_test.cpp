@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <complex>
+#include <cstring>
+
+#include "support/dice.hpp"
+#include "support/pes.hpp"
+
+namespace {
+using namespace mpt::test;
+using namespace mpt::shmem;
+using mpt::element_kind;
+using mpt::operation;
+using bytes = std::vector<std::uint8_t>;
+
+/// What PE p brings to a call: every PE can tell.
+bytes data_of(unsigned seed, int p, std::size_t n) {
+    dice d{seed * 31 + static_cast<unsigned>(p)};
+    bytes b(n);
+    for (auto& x : b) x = static_cast<std::uint8_t>(d.below(256));
+    return b;
+}
+bytes part(bytes const& b, std::size_t from, std::size_t n) {
+    return {b.begin() + static_cast<long>(from), b.begin() + static_cast<long>(from + n)};
+}
+void append(bytes& to, bytes const& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+/// One call of each sort with random sizes, against what the sources say.
+template <class Team> void random_calls(Team& t, unsigned seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    dice d{seed};
+    int const n = t.size(), me = t.me();
+    auto const count = static_cast<std::size_t>(n);
+    std::size_t const size = d.coin() ? d.below(40) : d.below(5000);
+    {
+        int const root = static_cast<int>(d.below(static_cast<unsigned>(n)));
+        bool const is_set = d.coin();
+        bytes into(size, 7), const mine = data_of(seed, me, size);
+        broadcast(t, into.data(), mine.data(), size, root, is_set);
+        EXPECT_EQ(into, is_set && me == root ? bytes(size, 7) : data_of(seed, root, size));
+        EXPECT_EQ(mine, data_of(seed, me, size));
+    }
+    {
+        bytes into(size * count), want;
+        fcollect(t, into.data(), data_of(seed, me, size).data(), size);
+        for (int p = 0; p < n; ++p) append(want, data_of(seed, p, size));
+        EXPECT_EQ(into, want);
+    }
+    {
+        auto const size_of = [&](int p) { return (size * static_cast<std::size_t>(p + 1)) % 700; };
+        bytes want;
+        for (int p = 0; p < n; ++p) append(want, data_of(seed, p, size_of(p)));
+        bytes into(want.size());
+        collect(t, into.data(), data_of(seed, me, size_of(me)).data(), size_of(me));
+        EXPECT_EQ(into, want);
+    }
+    {
+        bytes into(size * count), want;
+        alltoall(t, into.data(), data_of(seed, me, size * count).data(), size);
+        for (int p = 0; p < n; ++p)
+            append(want, part(data_of(seed, p, size * count), size * static_cast<std::size_t>(me), size));
+        EXPECT_EQ(into, want);
+    }
+    {
+        std::size_t const width = 1u << d.below(4), each = d.below(6), there = 1 + d.below(3), here = 1 + d.below(3);
+        bytes into(each * there * width * count, 7), want = into;
+        auto const source = [&](int p) { return data_of(seed, p, each * here * width * count); };
+        auto const w = static_cast<std::size_t>(me);
+        for (std::size_t p = 0; p < count; ++p)
+            for (std::size_t i = 0; i < each; ++i)
+                std::copy_n(source(static_cast<int>(p)).begin() + static_cast<long>((w * each + i) * here * width), width,
+                            want.begin() + static_cast<long>((p * each + i) * there * width));
+        alltoalls(t, into.data(), source(me).data(), static_cast<std::ptrdiff_t>(there), static_cast<std::ptrdiff_t>(here),
+                  each, width);
+        EXPECT_EQ(into, want);
+    }
+    {
+        auto const size_of = [&](int from, int to) { return (size + static_cast<std::size_t>(3 * from + to)) % 50; };
+        std::vector<std::size_t> in_at(count), in(count), out_at(count), out(count);
+        std::size_t in_all = 0, out_all = 0;
+        for (int p = 0; p < n; ++p) {
+            auto const i = static_cast<std::size_t>(p);
+            in_at[i] = in_all + i, in[i] = size_of(p, me), in_all += in[i]; // a gap of a byte each
+            out_at[i] = 50 * i, out[i] = size_of(me, p), out_all += out[i];
+        }
+        auto const source = [&](int p) { return data_of(seed, p, 50 * count); };
+        bytes into(in_all + count, 7), want = into, packed(in_all), tight;
+        for (std::size_t p = 0; p < count; ++p) {
+            auto const piece = part(source(static_cast<int>(p)), 50 * static_cast<std::size_t>(me), in[p]);
+            std::ranges::copy(piece, want.begin() + static_cast<long>(in_at[p]));
+            append(tight, piece);
+        }
+        alltoallv(t, into.data(), in_at.data(), in.data(), source(me).data(), out_at.data(), out.data());
+        EXPECT_EQ(into, want);
+        EXPECT_EQ(alltoallv_packed(t, packed.data(), in_all, source(me).data(), out_at.data(), out.data()), in_all);
+        EXPECT_EQ(packed, tight);
+    }
+}
+
+template <class T> T value_of(unsigned seed, int p, std::size_t i) {
+    auto const x = (seed + 17u * static_cast<unsigned>(p) + 5u * static_cast<unsigned>(i)) % 7u;
+    return static_cast<T>(x + 1u);
+}
+/// The combination of PEs 0 to last, with f.
+template <class T, class F> T folded(unsigned seed, int last, std::size_t i, F f) {
+    T x = value_of<T>(seed, 0, i);
+    for (int p = 1; p <= last; ++p) x = static_cast<T>(f(x, value_of<T>(seed, p, i)));
+    return x;
+}
+template <class T, class Team, class F>
+void one_reduction(Team& t, unsigned seed, std::size_t n, operation op, element_kind kind, F f) {
+    std::vector<T> mine(n), into(n);
+    for (std::size_t i = 0; i < n; ++i) mine[i] = value_of<T>(seed, t.me(), i);
+    reduce(t, into.data(), mine.data(), n, op, kind);
+    for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(into[i], folded<T>(seed, t.size() - 1, i, f));
+    reduce(t, mine.data(), mine.data(), n, op, kind);
+    EXPECT_EQ(mine, into);
+}
+template <class T, class Team> void one_scan(Team& t, unsigned seed, std::size_t n, element_kind kind) {
+    std::vector<T> mine(n), up_to(n), before(n, T{99});
+    for (std::size_t i = 0; i < n; ++i) mine[i] = value_of<T>(seed, t.me(), i);
+    scan(t, up_to.data(), mine.data(), n, scan_kind::inclusive, kind);
+    scan(t, before.data(), mine.data(), n, scan_kind::exclusive, kind);
+    for (std::size_t i = 0; i < n; ++i) {
+        ASSERT_EQ(up_to[i], folded<T>(seed, t.me(), i, std::plus{}));
+        ASSERT_EQ(before[i], t.me() == 0 ? T{} : folded<T>(seed, t.me() - 1, i, std::plus{}));
+    }
+    scan(t, mine.data(), mine.data(), n, scan_kind::exclusive, kind);
+    EXPECT_EQ(mine, before);
+}
+void reductions(auto& t, unsigned seed) {
+    auto const n = seed % 3 == 0 ? 9000 : 1 + seed % 50;
+    one_reduction<long>(t, seed, n, operation::sum, element_kind::c_long, std::plus{});
+    one_reduction<unsigned char>(t, seed, n, operation::bxor, element_kind::c_unsigned_char, std::bit_xor{});
+    one_reduction<int>(t, seed, n, operation::band, element_kind::c_int, std::bit_and{});
+    one_reduction<short>(t, seed, n, operation::max, element_kind::c_short, [](auto a, auto b) { return std::max(a, b); });
+    one_reduction<double>(t, seed, n, operation::min, element_kind::c_double, [](auto a, auto b) { return std::min(a, b); });
+    one_reduction<long double>(t, seed, n, operation::sum, element_kind::c_long_double, std::plus{});
+    one_reduction<std::complex<float>>(t, seed, n, operation::prod, element_kind::c_float_complex, std::multiplies{});
+    one_scan<long>(t, seed, n, element_kind::c_long);
+    one_scan<float>(t, seed, n, element_kind::c_float);
+}
+
+template <class Stack> using shmem_collectives = pes<Stack>;
+TYPED_TEST_SUITE(shmem_collectives, wires);
+
+TYPED_TEST(shmem_collectives, move_what_the_sources_say) {
+    seeds const all{8};
+    for (int const n : {1, 3, 4})
+        this->on(n, [&](auto& pe) {
+            for (unsigned i = 0; i < all.count; ++i) random_calls(pe.world(), all.first + i);
+        });
+}
+TYPED_TEST(shmem_collectives, combine_as_a_loop_over_the_pes_does) {
+    for (int const n : {1, 2, 5})
+        this->on(n, [&](auto& pe) {
+            for (unsigned seed = 0; seed < 7; ++seed) reductions(pe.world(), seed);
+        });
+}
+TYPED_TEST(shmem_collectives, of_teams_and_of_active_sets_do_not_meet) {
+    this->on(4, [&](auto& pe) {
+        auto low = pe.world().split_strided(0, 1, 2), high = pe.world().split_strided(2, 1, 2);
+        auto& half = *low ? **low : **high;
+        auto& set = pe.job().active_set(pe.me() % 2, 1, 2);
+        EXPECT_EQ(&set, &pe.job().active_set(pe.me() % 2, 1, 2));
+        EXPECT_EQ(set.size(), 2);
+        for (unsigned seed = 0; seed < 6; ++seed) {
+            random_calls(half, seed);
+            random_calls(set, seed + 100);
+        }
+        expect_error(mpt::error_class::arg, {"PE_start 0", "PE_size 9", "no active set"},
+                     [&] { pe.job().active_set(0, 0, 9); });
+    });
+}
+TYPED_TEST(shmem_collectives, what_has_no_room_or_no_meaning_is_refused) {
+    this->on(2, [&](auto& pe) {
+        std::vector<std::size_t> const sizes{8, 8}, offsets{0, 8};
+        bytes from(16), into(16);
+        expect_error(mpt::error_class::truncate, {"16 bytes", "15"},
+                     [&] { alltoallv_packed(pe.world(), into.data(), 15, from.data(), offsets.data(), sizes.data()); });
+        expect_error(mpt::error_class::arg, {"not defined"},
+                     [&] { reduce(pe.world(), into.data(), from.data(), 2, operation::band, element_kind::c_float); });
+    });
+}
+
+} // namespace

@@ -1,0 +1,154 @@
+#include <cstring>
+#include <map>
+
+#include "support/dice.hpp"
+#include "support/pes.hpp"
+
+namespace {
+using namespace mpt::test;
+
+template <class Stack> using shmem_job = pes<Stack>;
+TYPED_TEST_SUITE(shmem_job, wires);
+
+/// Random allocations, each PE's alike: blocks have the same place on all, keep what is in them, and do not overlap.
+void random_blocks(auto& pe, unsigned seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    dice d{seed};
+    auto& job = pe.job();
+    std::map<unsigned char*, std::size_t> blocks;
+    auto const fill = [&](unsigned char* p, std::size_t n) {
+        std::memset(p, static_cast<int>(n % 251) + pe.me(), n);
+        blocks[p] = n;
+    };
+    auto const keeps = [&](unsigned char const* p, std::size_t n, std::size_t was) {
+        for (std::size_t i = 0; i < n; ++i)
+            if (p[i] != static_cast<unsigned char>(was % 251 + static_cast<std::size_t>(pe.me().value))) return false;
+        return true;
+    };
+    for (int step = 0; step < 40; ++step) {
+        std::size_t const n = 1 + d.below(20'000), align = std::size_t{1} << d.below(13);
+        auto some = blocks.begin();
+        if (!blocks.empty()) std::advance(some, d.below(static_cast<unsigned>(blocks.size())));
+        switch (d.below(blocks.empty() ? 2 : 4)) {
+        case 0: {
+            auto* const p = static_cast<unsigned char*>(job.allocate(n, align));
+            ASSERT_EQ(reinterpret_cast<std::uintptr_t>(p) % std::min<std::size_t>(align, 4096), 0u);
+            fill(p, n);
+            break;
+        }
+        case 1: {
+            auto* const p = static_cast<unsigned char*>(job.allocate_zeroed(n, 3));
+            for (std::size_t i = 0; i < 3 * n; ++i) ASSERT_EQ(p[i], 0);
+            fill(p, 3 * n);
+            break;
+        }
+        case 2: {
+            auto const [p, was] = *some;
+            auto* const q = static_cast<unsigned char*>(job.reallocate(p, n));
+            ASSERT_TRUE(keeps(q, std::min(n, was), was));
+            blocks.erase(p);
+            fill(q, n);
+            break;
+        }
+        default: job.deallocate(some->first); blocks.erase(some);
+        }
+        for (auto const& [p, size] : blocks) ASSERT_TRUE(keeps(p, size, size));
+        auto const here =
+            blocks.empty()
+                ? std::size_t{0}
+                : static_cast<std::size_t>(blocks.begin()->first - reinterpret_cast<unsigned char*>(pe.memory().heap().data()));
+        std::vector<std::size_t> all(static_cast<std::size_t>(pe.size()));
+        mpt::shmem::fcollect(pe.world(), all.data(), &here, sizeof here);
+        for (auto const x : all) ASSERT_EQ(x, here);
+    }
+    for (auto const& [p, size] : blocks) job.deallocate(p);
+    EXPECT_EQ(job.map().used(), 0u);
+}
+
+TYPED_TEST(shmem_job, blocks_have_one_place_on_all_pes_and_keep_what_is_in_them) {
+    seeds const all{3};
+    auto const v = mpt::config::values{}.set<"MPT_SYMMETRIC_SIZE">("8M");
+    for (int const n : {1, 3})
+        this->on(n, v, [&](auto& pe) {
+            for (unsigned i = 0; i < all.count; ++i) random_blocks(pe, all.first + i);
+        });
+}
+
+TYPED_TEST(shmem_job, a_heap_without_room_says_so_on_all_pes_and_goes_on) {
+    this->on(2, [&](auto& pe) {
+        auto& job = pe.job();
+        EXPECT_EQ(pe.memory().heap().size(), 1u << 20);
+        auto* const p = job.allocate(1000 << 10);
+        expect_error(mpt::error_class::no_mem, {"100000 bytes", "1048576", "SHMEM_SYMMETRIC_SIZE"},
+                     [&] { job.allocate(100'000); });
+        expect_error(mpt::error_class::no_mem, {"no room"}, [&] { job.allocate_zeroed(~std::size_t{0} / 2, 3); });
+        expect_error(mpt::error_class::no_mem, {"no room"}, [&] { job.reallocate(p, 2 << 20); });
+        EXPECT_EQ(job.size_of(p), 1000u << 10);
+        job.deallocate(p);
+        job.deallocate(job.allocate(1 << 20));
+        EXPECT_EQ(job.allocate(0), nullptr);
+        EXPECT_EQ(job.reallocate(nullptr, 0), nullptr);
+        job.deallocate(nullptr);
+    });
+}
+
+TYPED_TEST(shmem_job, pes_that_ask_for_different_sizes_are_all_told) {
+    this->on(3, [&](auto& pe) {
+        auto& job = pe.job();
+        std::size_t const mine = pe.me() == 1 ? 80 : 64;
+        expect_error(mpt::error_class::arg, {"shmem_malloc", "64 at one", "80 at another"}, [&] { job.allocate(mine); });
+        auto *const a = job.allocate(64), *const b = job.allocate(64);
+        expect_error(mpt::error_class::arg, {"shmem_free", "0 at one", "64 at another"},
+                     [&] { job.deallocate(pe.me() == 2 ? b : a); });
+        expect_error(mpt::error_class::arg, {"no block"}, [&] { job.deallocate(static_cast<char*>(a) + 1); });
+        expect_error(mpt::error_class::arg, {"power of two", "24"}, [&] { job.allocate(8, 24); });
+    });
+}
+
+TYPED_TEST(shmem_job, contexts_count_by_their_team_and_are_so_many) {
+    auto const v = this->small().template set<"MPT_CONTEXTS">("2");
+    this->on(4, v, [&](auto& pe) {
+        auto& job = pe.job();
+        typename TestFixture::template array<long> a{pe, 4};
+        auto odd = pe.world().split_strided(1, 2, 2);
+        if (*odd) {
+            auto c = job.create_context(**odd, {.is_private = true});
+            ASSERT_TRUE(c);
+            EXPECT_TRUE(c->options().is_private);
+            EXPECT_EQ(c->team(), odd->get());
+            EXPECT_EQ(c->size(), 2);
+            auto const other = 1 - (*odd)->me();
+            c->add(&a[0], 5 + pe.me(), other);
+            c->p(&a[1], pe.me(), other);
+            std::vector<long> const two{7, 8};
+            c->put(&a[2], std::span<long const>{two}, other);
+            c->quiet();
+            EXPECT_EQ(c->g(&a[1], other), pe.me());
+            job.destroy(std::move(c));
+        }
+        pe.barrier_all();
+        EXPECT_EQ(a[0], pe.me() == 1 ? 8 : pe.me() == 3 ? 6 : 0);
+        EXPECT_EQ(a[3], pe.me() % 2 == 1 ? 8 : 0);
+        auto one = job.create_context(), two = job.create_context();
+        EXPECT_TRUE(one && two);
+        EXPECT_EQ(job.contexts(), 2u);
+        EXPECT_FALSE(job.create_context());
+        job.destroy(std::move(one));
+        EXPECT_TRUE(job.create_context());
+        job.destroy(std::move(two));
+    });
+}
+
+/// What lies in the heap of a team's PEs is loaded and stored here, or by nobody but its owner.
+TYPED_TEST(shmem_job, the_team_of_the_node_is_who_is_mapped) {
+    this->on(3, [&](auto& pe) {
+        typename TestFixture::template array<int> a{pe, 1};
+        auto& node = pe.job().node();
+        int mapped = 0;
+        for (int p = 0; p < pe.size(); ++p) mapped += pe.memory().is_direct(a.data()) || p == pe.me();
+        EXPECT_EQ(node.size(), mapped);
+        mpt::shmem::sync(node);
+    });
+}
+
+} // namespace

@@ -1,0 +1,77 @@
+#include <thread>
+
+#include "support/pes.hpp"
+
+namespace {
+using namespace mpt::test;
+
+template <class Stack> using shmem_lock = pes<Stack>;
+TYPED_TEST_SUITE(shmem_lock, wires);
+
+/// Two words are changed by plain gets and puts under the lock: alone, each adds what the other has.
+TYPED_TEST(shmem_lock, who_has_it_is_alone_and_sees_what_was_done_before) {
+    for (int const n : {1, 2, 4})
+        this->on(n, [&](auto& pe) {
+            typename TestFixture::template array<long> a{pe, 3};
+            auto lock = pe.lock_of(&a[0]);
+            for (int i = 0; i < 40; ++i) {
+                if (i % 3 != 0) lock.set();
+                else
+                    while (!lock.test()) std::this_thread::yield();
+                auto const x = pe->g(&a[1], n - 1), y = pe->g(&a[2], 0);
+                EXPECT_EQ(x, y);
+                pe->p(&a[1], x + 1, n - 1);
+                pe->p(&a[2], y + 1, 0);
+                lock.clear();
+            }
+            pe.barrier_all();
+            EXPECT_EQ(pe->g(&a[1], n - 1), 40 * n);
+            EXPECT_EQ(a[0], 0) << "a lock that nobody has is zero again";
+        });
+}
+
+TYPED_TEST(shmem_lock, a_test_of_a_lock_that_another_has_fails) {
+    using mpt::shmem::comparison;
+    this->on(2, [&](auto& pe) {
+        typename TestFixture::template array<long> a{pe, 2};
+        auto lock = pe.lock_of(&a[0]);
+        if (pe.me() == 1) lock.set();
+        pe.barrier_all();
+        if (pe.me() == 0) EXPECT_FALSE(lock.test());
+        pe.barrier_all();
+        if (pe.me() == 1) lock.clear();
+        pe.barrier_all();
+        if (pe.me() == 0) {
+            EXPECT_TRUE(lock.test());
+            lock.clear();
+        }
+    });
+}
+
+/// PE 0 has it until all others stand in the queue, one after the other: they get it in that order.
+TYPED_TEST(shmem_lock, who_came_first_gets_it_first) {
+    using mpt::shmem::comparison;
+    this->on(4, [&](auto& pe) {
+        typename TestFixture::template array<long> a{pe, 6}; // the lock, its turns, four places
+        auto lock = pe.lock_of(&a[0]);
+        auto* const tail = reinterpret_cast<std::uint32_t*>(&a[0]);
+        if (pe.me() == 0) lock.set();
+        pe.barrier_all();
+        if (pe.me() == 0) {
+            for (std::uint32_t last = 2; last <= 4; ++last) { // lets PE last - 1 come, and sees it stand there
+                pe->p(&a[1], 1, static_cast<int>(last) - 1);
+                pe.wait_until(tail, comparison::eq, last);
+            }
+            lock.clear();
+        } else {
+            pe.wait_until(&a[1], comparison::eq, 1);
+            lock.set();
+            auto const turn = pe->fetch_add(&a[5], 1, 0);
+            EXPECT_EQ(turn, pe.me() - 1);
+            lock.clear();
+        }
+        pe.barrier_all();
+    });
+}
+
+} // namespace

@@ -1,0 +1,99 @@
+#include <map>
+
+#include "support/pes.hpp"
+
+namespace {
+using namespace mpt::test;
+
+struct shmem_team : pes<mpt::local_stack> {
+    /// Who is in it, by number, as its members tell by a collective of its own.
+    static std::vector<int> members(auto& t) {
+        std::vector<int> all(static_cast<std::size_t>(t.size()));
+        int const me = t.world(t.me());
+        mpt::shmem::fcollect(t, all.data(), &me, sizeof me);
+        return all;
+    }
+};
+
+TEST_F(shmem_team, every_stride_of_a_team_is_a_team) {
+    on(6, [](auto& pe) {
+        for (int start = 0; start < 6; ++start)
+            for (int stride : {-2, -1, 1, 2, 3})
+                for (int size = 1; size <= 4; ++size) {
+                    std::vector<int> want;
+                    for (int i = 0; i < size; ++i) want.push_back(start + i * stride);
+                    bool const is_one = want.back() >= 0 && want.back() < 6;
+                    auto t = pe.world().split_strided(start, stride, size, {.num_contexts = size});
+                    ASSERT_EQ(t.has_value(), is_one) << start << ' ' << stride << ' ' << size;
+                    if (!is_one) continue;
+                    auto const at = std::ranges::find(want, pe.me().value);
+                    ASSERT_EQ(*t != nullptr, at != want.end());
+                    if (!*t) continue;
+                    EXPECT_EQ((*t)->me(), at - want.begin());
+                    EXPECT_EQ((*t)->config().num_contexts, size);
+                    EXPECT_EQ(members(**t), want);
+                }
+        EXPECT_FALSE(pe.world().split_strided(0, 1, 0));
+        EXPECT_FALSE(pe.world().split_strided(-1, 1, 1));
+        EXPECT_FALSE(pe.world().split_strided(0, 0, 2));
+    });
+}
+
+TEST_F(shmem_team, a_grid_has_rows_and_columns) {
+    on(7, [](auto& pe) {
+        int const me = pe.me();
+        for (int const x : {1, 3, 7, 20}) {
+            auto both = pe.world().split_2d(x);
+            ASSERT_TRUE(both);
+            std::vector<int> row, column;
+            for (int i = 0; i < 7; ++i) {
+                if (i / x == me / x) row.push_back(i);
+                if (i % x == me % x) column.push_back(i);
+            }
+            EXPECT_EQ(members(*both->first), row);
+            EXPECT_EQ(members(*both->second), column);
+        }
+        EXPECT_FALSE(pe.world().split_2d(0));
+    });
+}
+
+TEST_F(shmem_team, a_space_has_three_axes) {
+    on(8, [](auto& pe) {
+        int const me = pe.me();
+        auto axes = pe.world().split_3d(2, 2);
+        ASSERT_TRUE(axes);
+        EXPECT_EQ(members(*std::get<0>(*axes)), (std::vector{me & ~1, me | 1}));
+        EXPECT_EQ(members(*std::get<1>(*axes)), (std::vector{me & ~2, me | 2}));
+        EXPECT_EQ(members(*std::get<2>(*axes)), (std::vector{me & ~4, me | 4}));
+        EXPECT_FALSE(pe.world().split_3d(1, 0));
+    });
+}
+
+TEST_F(shmem_team, colours_and_keys_make_teams_of_teams) {
+    on(5, [](auto& pe) {
+        int const me = pe.me();
+        auto t = pe.world().split(me == 4 ? -1 : me % 2, -me);
+        EXPECT_EQ(t == nullptr, me == 4);
+        if (!t) return;
+        EXPECT_EQ(members(*t), (me % 2 == 0 ? std::vector{2, 0} : std::vector{3, 1}));
+        auto alone = t->split_strided(1, 1, 1);
+        EXPECT_EQ(*alone != nullptr, me < 2);
+        if (*alone) EXPECT_EQ(members(**alone), std::vector{me});
+    });
+}
+
+TEST_F(shmem_team, numbers_are_translated_through_those_of_all) {
+    on(6, [](auto& pe) {
+        auto odd = pe.world().split_strided(1, 2, 3), low = pe.world().split_strided(0, 1, 4);
+        if (*odd && *low) {
+            std::map<int, int> const want{{0, 1}, {1, 3}};
+            for (auto const [a, b] : want) EXPECT_EQ((*odd)->translate(a, **low), mpt::rank{b});
+            EXPECT_FALSE((*odd)->translate(2, **low));
+            EXPECT_FALSE((*odd)->translate(3, **low));
+            EXPECT_FALSE((*odd)->translate(-1, **low));
+        }
+        pe.sync_all();
+    });
+}
+
+} // namespace

@@ -19,7 +19,7 @@ static uint64_t a_signal;
         shmem_barrier_all();                                                                                                   \
     } while (0)
 #define BEGIN(T)                                                                                                               \
-    int const me = shmem_my_pe(), n = shmem_n_pes(), turns = 10;                                                               \
+    int const me = shmem_my_pe(), n = shmem_n_pes(), turns = place == &in_data ? 3 : 10;                                       \
     T* const cell = place;                                                                                                     \
     T was = 0;                                                                                                                 \
     (void)was, (void)n, (void)turns
@@ -124,11 +124,11 @@ MPT_AMO_TYPES(ARITHMETIC)
         shmem_ctx_##NAME##_atomic_fetch_and_nbi(ctx, &was, cell, (T) ~(mine << 24), at), shmem_ctx_quiet(ctx);                 \
         LOOK(T, 0);                                                                                                            \
         EXPECT((shmem_##NAME##_atomic_fetch_xor(cell, mine, at) & mine) == 0);                                                 \
-        EXPECT((shmem_ctx_##NAME##_atomic_fetch_xor(ctx, cell, mine | mine << 4, at) & mine) == mine);                         \
-        shmem_##NAME##_atomic_fetch_xor_nbi(&was, cell, mine << 4, at), shmem_quiet();                                         \
-        EXPECT((was & (mine << 4)) != 0);                                                                                      \
-        shmem_ctx_##NAME##_atomic_fetch_xor_nbi(ctx, &was, cell, mine << 5, at), shmem_ctx_quiet(ctx);                         \
-        shmem_ctx_##NAME##_atomic_xor(ctx, cell, mine << 5, at), shmem_ctx_quiet(ctx);                                         \
+        EXPECT((shmem_ctx_##NAME##_atomic_fetch_xor(ctx, cell, mine | mine << 8, at) & mine) == mine);                         \
+        shmem_##NAME##_atomic_fetch_xor_nbi(&was, cell, mine << 8, at), shmem_quiet();                                         \
+        EXPECT((was & (mine << 8)) != 0);                                                                                      \
+        shmem_ctx_##NAME##_atomic_fetch_xor_nbi(ctx, &was, cell, mine << 16, at), shmem_ctx_quiet(ctx);                        \
+        shmem_ctx_##NAME##_atomic_xor(ctx, cell, mine << 16, at), shmem_ctx_quiet(ctx);                                        \
         LOOK(T, 0);                                                                                                            \
         shmem_##NAME##_atomic_or(cell, mine, at), shmem_ctx_##NAME##_atomic_or(ctx, cell, mine << 8, at),                      \
             shmem_ctx_quiet(ctx);                                                                                              \

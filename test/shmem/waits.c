@@ -59,6 +59,7 @@ static int const skipped[n_most] = {0, 1, 0, 0, 1, 0}; /* the last but one and t
                            : shmem_##NAME##_test_some(cells, n_most, which, NULL, SHMEM_CMP_NE, 0)) == 1);                     \
             EXPECT(which[0] == 2);                                                                                             \
             for (int i = 0; i < n_most; i++) done[i] = skipped[i] || i == 2;                                                   \
+            shmem_barrier_all();                                                                                               \
             SEND(NAME, T, 0, 3), SEND(NAME, T, 3, 5), SEND(NAME, T, 5, 6);                                                     \
             for (size_t left = 3; left > 0; left -= seen) {                                                                    \
                 seen = vector ? shmem_##NAME##_wait_until_some_vector(cells, n_most, which, done, SHMEM_CMP_EQ, wanted)        \

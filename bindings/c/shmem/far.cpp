@@ -35,12 +35,18 @@ template <class T> T changed(operation op, T* cell, T value, rank pe) {
     return op == operation::no_op ? memory.fetch(cell, pe) : (memory.*function_of<T>(op))(cell, value, pe);
 }
 
+/// As bodies.hpp does for the heap.
+void wake(shmem_ctx_t ctx, int pe) {
+    if (all().rings) far::ring(ctx, pe);
+}
+
 } // namespace
 
 namespace far {
 
 void put(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
     guarded([=] { here().memory().put(dest, source, n, world_of(ctx, pe)); });
+    if (n <= sizeof(std::uint64_t)) wake(ctx, pe); // it may be a flag
 }
 void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
     guarded([=] { here().memory().get(dest, source, n, world_of(ctx, pe)); });
@@ -52,6 +58,7 @@ void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, 
                 changed(op, static_cast<T*>(const_cast<void*>(cell)), *static_cast<T const*>(value), world_of(ctx, pe));
         });
     });
+    if (op != operation::no_op) wake(ctx, pe);
 }
 void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* cond, void const* value, void* old, int pe) {
     guarded([=] {
@@ -61,6 +68,7 @@ void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* co
                                                                      *static_cast<T const*>(value), world_of(ctx, pe));
         });
     });
+    wake(ctx, pe);
 }
 
 void fence(shmem_ctx_t ctx) {

@@ -70,7 +70,7 @@ TYPED_TEST(shmem_compare_jobs, whoever_waits_goes_on_when_others_have_written) {
             else wait_until_all(m, of(1));
             pe.barrier_all();
             if (pe.me() == 1 + round % 3) write(2);
-            if (pe.me() == 0) EXPECT_EQ(wait_until_any(m, of(2)), static_cast<std::size_t>(1 + round % 3));
+            if (pe.me() == 0) { EXPECT_EQ(wait_until_any(m, of(2)), static_cast<std::size_t>(1 + round % 3)); }
             pe.barrier_all();
             if (pe.me() != 0) write(10 * pe.me());
             if (pe.me() == 0) {

@@ -32,7 +32,7 @@ TEST(shmem_environment, begins_and_ends_beside_mpi_in_any_order) {
                 pe->add(&a[0], me, 0);
                 auto const sum = mpi.world().allreduce(me, std::plus{});
                 pe.barrier_all();
-                if (me == 0) EXPECT_EQ(a[0], sum);
+                if (me == 0) { EXPECT_EQ(a[0], sum); }
             };
             auto* mpi = order % 2 == 0 ? &h->enter_world() : nullptr;
             {
@@ -42,7 +42,7 @@ TEST(shmem_environment, begins_and_ends_beside_mpi_in_any_order) {
                 if ((order & 2) && pe.me() != 1) h->leave_world(), mpi = nullptr;
             }
             if (mpi) {
-                if (!(order & 2)) EXPECT_EQ(mpi->world().allreduce(1, std::plus{}), 3);
+                if (!(order & 2)) { EXPECT_EQ(mpi->world().allreduce(1, std::plus{}), 3); }
                 h->leave_world();
             }
         });

@@ -37,7 +37,7 @@ TYPED_TEST(shmem_lock, a_test_of_a_lock_that_another_has_fails) {
         auto lock = pe.lock_of(&a[0]);
         if (pe.me() == 1) lock.set();
         pe.barrier_all();
-        if (pe.me() == 0) EXPECT_FALSE(lock.test());
+        if (pe.me() == 0) { EXPECT_FALSE(lock.test()); }
         pe.barrier_all();
         if (pe.me() == 1) lock.clear();
         pe.barrier_all();

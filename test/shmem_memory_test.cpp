@@ -24,13 +24,13 @@ void random_moves(auto& pe, unsigned seed) {
     for (int step = 0; step < 60; ++step) {
         int const from = static_cast<int>(d.below(static_cast<unsigned>(n))),
                   to = static_cast<int>(d.below(static_cast<unsigned>(n)));
-        auto const width = std::size_t{1} << d.below(5), block = 1 + d.below(3), count = d.below(9);
+        std::size_t const width = 1u << d.below(5), block = 1 + d.below(3), count = d.below(9);
         auto const there = static_cast<std::ptrdiff_t>(block + d.below(3)),
                    here = static_cast<std::ptrdiff_t>(block + d.below(3));
         std::vector<std::uint8_t> data(room);
         for (auto& x : data) x = static_cast<std::uint8_t>(d.below(256));
         bool const strided = d.coin();
-        auto const bytes = d.below(room);
+        std::size_t const bytes = d.below(room);
         auto* const dest = all.data() + room * static_cast<std::size_t>(from);
         auto* const seen = model[static_cast<std::size_t>(to)].data() + room * static_cast<std::size_t>(from);
         mpt::shmem::strides const s{there, here, block, count, width};
@@ -107,16 +107,34 @@ template <class T> void updates_alone(auto& pe, unsigned seed) {
         auto const u = static_cast<U>(v), was = model;
         switch (d.below(12)) {
         case 0: m.set(word, v, to), model = u; break;
-        case 1: ASSERT_EQ(m.swap(word, v, to), static_cast<T>(was)), model = u; break;
-        case 2: ASSERT_EQ(m.compare_swap(word, static_cast<T>(was), v, to), static_cast<T>(was)), model = u; break;
+        case 1:
+            ASSERT_EQ(m.swap(word, v, to), static_cast<T>(was));
+            model = u;
+            break;
+        case 2:
+            ASSERT_EQ(m.compare_swap(word, static_cast<T>(was), v, to), static_cast<T>(was));
+            model = u;
+            break;
         case 3: ASSERT_EQ(m.compare_swap(word, static_cast<T>(was + 1), v, to), static_cast<T>(was)); break;
-        case 4: ASSERT_EQ(m.fetch_add(word, v, to), static_cast<T>(was)), model = static_cast<U>(was + u); break;
+        case 4:
+            ASSERT_EQ(m.fetch_add(word, v, to), static_cast<T>(was));
+            model = static_cast<U>(was + u);
+            break;
         case 5: m.add(word, v, to), model = static_cast<U>(was + u); break;
-        case 6: ASSERT_EQ(m.fetch_and(word, v, to), static_cast<T>(was)), model = was & u; break;
+        case 6:
+            ASSERT_EQ(m.fetch_and(word, v, to), static_cast<T>(was));
+            model = was & u;
+            break;
         case 7: m.bit_and(word, v, to), model = was & u; break;
-        case 8: ASSERT_EQ(m.fetch_or(word, v, to), static_cast<T>(was)), model = was | u; break;
+        case 8:
+            ASSERT_EQ(m.fetch_or(word, v, to), static_cast<T>(was));
+            model = was | u;
+            break;
         case 9: m.bit_or(word, v, to), model = was | u; break;
-        case 10: ASSERT_EQ(m.fetch_xor(word, v, to), static_cast<T>(was)), model = was ^ u; break;
+        case 10:
+            ASSERT_EQ(m.fetch_xor(word, v, to), static_cast<T>(was));
+            model = was ^ u;
+            break;
         default: m.bit_xor(word, v, to), model = was ^ u; break;
         }
         ASSERT_EQ(m.fetch(word, to), static_cast<T>(model));

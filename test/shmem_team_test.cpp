@@ -78,7 +78,7 @@ TEST_F(shmem_team, colours_and_keys_make_teams_of_teams) {
         EXPECT_EQ(members(*t), (me % 2 == 0 ? std::vector{2, 0} : std::vector{3, 1}));
         auto alone = t->split_strided(1, 1, 1);
         EXPECT_EQ(*alone != nullptr, me < 2);
-        if (*alone) EXPECT_EQ(members(**alone), std::vector{me});
+        if (*alone) { EXPECT_EQ(members(**alone), std::vector{me}); }
     });
 }
 

@@ -93,7 +93,7 @@ TEST_F(shmem, the_heap_is_loaded_and_stored_in_place) {
     pe().barrier_all();
     EXPECT_EQ(a[2], 7 + before);
     EXPECT_EQ(pe().memory().ptr(&counters[0], me), &counters[0]);
-    if (n > 1) EXPECT_EQ(pe().memory().ptr(&counters[0], next), nullptr);
+    if (n > 1) { EXPECT_EQ(pe().memory().ptr(&counters[0], next), nullptr); }
     EXPECT_EQ(pe().job().node().size(), n);
     pe().barrier_all();
 }

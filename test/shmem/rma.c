@@ -117,7 +117,8 @@ SIZED(8, uint8_t)
 SIZED(16, uint16_t)
 SIZED(32, uint32_t)
 SIZED(64, uint64_t)
-SIZED(128, unsigned __int128)
+__extension__ typedef unsigned __int128 of_16_bytes;
+SIZED(128, of_16_bytes)
 
 static void bytes(void* place) {
     BEGIN(unsigned char);

@@ -1,0 +1,83 @@
+// The checks of the library of `oshcc -debug`.
+#include "asking.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include "far.hpp"
+
+namespace mpt::c::shmem {
+
+namespace {
+
+std::string text(void const* address) {
+    std::array<char, 2 + 16 + 1> digits{};
+    std::snprintf(digits.data(), digits.size(), "%p", address);
+    return digits.data();
+}
+std::string up_to(int size) { return "0 to " + std::to_string(size - 1); }
+
+bool overlap(void const* a, std::size_t n, void const* b, std::size_t m) noexcept {
+    auto const x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
+    return n > 0 && m > 0 && x < y + m && y < x + n;
+}
+
+} // namespace
+
+void asking::refuse(std::string const& what) const { give_up(("mpt: " + std::string{function_} + ": " + what).c_str()); }
+
+asking::asking(char const* function) : function_{function} {
+    if (!running()) refuse(entered() ? "called after shmem_finalize" : "called before shmem_init");
+}
+asking& asking::context(shmem_ctx_t ctx, char const* name) {
+    auto const& slot = the_contexts[place_in_table(ctx)];
+    if (ctx == SHMEM_CTX_INVALID) refuse(std::string{name} + " is SHMEM_CTX_INVALID");
+    if (slot.handle != ctx) refuse(std::string{name} + " is no context, or one that was destroyed");
+    return *this;
+}
+asking& asking::team(shmem_team_t team, char const* name) {
+    if (team == SHMEM_TEAM_INVALID) refuse(std::string{name} + " is SHMEM_TEAM_INVALID");
+    if (!is_team(team)) refuse(std::string{name} + " is no team, or one that was destroyed");
+    return *this;
+}
+asking& asking::pe(shmem_ctx_t ctx, int pe, char const* name) {
+    auto const size = ctx == SHMEM_CTX_DEFAULT ? all().size : context_of(ctx).size;
+    if (pe < 0 || pe >= size) refuse(std::string{name} + " is " + std::to_string(pe) + "; allowed: " + up_to(size));
+    return *this;
+}
+asking& asking::root(shmem_team_t team, int pe, char const* name) {
+    auto const size = team_size(team);
+    if (pe < 0 || pe >= size) refuse(std::string{name} + " is " + std::to_string(pe) + "; allowed: " + up_to(size));
+    return *this;
+}
+asking& asking::symmetric(void const* at, std::size_t n, char const* name) {
+    if (n == 0) return *this;
+    if (!is_symmetric(at))
+        refuse(std::string{name} + " (" + text(at) + ") is not symmetric: neither in the symmetric heap nor static data");
+    if (!is_symmetric(at, n))
+        refuse(std::string{name} + " (" + text(at) + ") has less than " + std::to_string(n) + " bytes of symmetric memory");
+    return *this;
+}
+asking& asking::signal_op(int op, char const* name) {
+    if (op != SHMEM_SIGNAL_SET && op != SHMEM_SIGNAL_ADD)
+        refuse(std::string{name} + " is " + std::to_string(op) + "; allowed: SHMEM_SIGNAL_SET and SHMEM_SIGNAL_ADD");
+    return *this;
+}
+asking& asking::comparison(int cmp, char const* name) {
+    if (cmp < SHMEM_CMP_EQ || cmp > SHMEM_CMP_GE)
+        refuse(std::string{name} + " is " + std::to_string(cmp) + ", which is no SHMEM_CMP_");
+    return *this;
+}
+asking& asking::apart(void const* dest, std::size_t n, void const* source, std::size_t m, bool may_be_same) {
+    if (overlap(dest, n, source, m) && !(may_be_same && dest == source))
+        refuse("dest (" + text(dest) + ", " + std::to_string(n) + " bytes) and source (" + text(source) + ", " +
+               std::to_string(m) + " bytes) overlap");
+    return *this;
+}
+asking& asking::apart_here(shmem_ctx_t ctx, int pe, void const* dest, std::size_t n, void const* source, std::size_t m) {
+    auto const mine = ctx == SHMEM_CTX_DEFAULT ? pe == all().me
+                                               : context_of(ctx).places && context_of(ctx).places[pe] == all().places[all().me];
+    return mine ? apart(dest, n, source, m) : *this;
+}
+
+} // namespace mpt::c::shmem

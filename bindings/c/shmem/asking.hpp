@@ -1,0 +1,41 @@
+/// asking - the checks of one call in the library of `oshcc -debug`: which function asks, and what is wrong with an argument.
+///
+///        shmem_int_put(a, b, 3, 9) --> asking{"shmem_int_put"}.symmetric(a, 12, "dest").pe(SHMEM_CTX_DEFAULT, 9, "pe")
+///                                          `-- the first that is wrong ends the job: function, argument, value, what is allowed
+///
+///   The generated entry points call these; in the other library they are not compiled.
+///   Tests   test/shmem/check_mistakes.py
+#pragma once
+#include <string>
+
+#include "state.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace mpt::c::shmem {
+
+class asking {
+    char const* function_;
+
+public:
+    /// Between shmem_init and shmem_finalize.
+    explicit asking(char const* function);
+    asking& context(shmem_ctx_t ctx, char const* name);
+    asking& team(shmem_team_t team, char const* name);
+    /// A PE by the numbers of a context.
+    asking& pe(shmem_ctx_t ctx, int pe, char const* name);
+    asking& root(shmem_team_t team, int pe, char const* name);
+    /// n bytes of the symmetric heap or of static data.
+    asking& symmetric(void const* at, std::size_t n, char const* name);
+    asking& signal_op(int op, char const* name);
+    asking& comparison(int cmp, char const* name);
+    /// dest and source are different memory, or (where that may be) the same.
+    asking& apart(void const* dest, std::size_t n, void const* source, std::size_t m, bool may_be_same = false);
+    /// The same where the PE is the caller.
+    asking& apart_here(shmem_ctx_t ctx, int pe, void const* dest, std::size_t n, void const* source, std::size_t m);
+
+private:
+    [[noreturn]] void refuse(std::string const& what) const;
+};
+
+} // namespace mpt::c::shmem
+#pragma GCC visibility pop

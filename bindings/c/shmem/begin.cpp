@@ -1,0 +1,158 @@
+// Beginning and end, who is there, symmetric memory.
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "engine.hpp"
+
+namespace mpt::c::shmem {
+
+job_view the_job;
+std::array<context_view, most_contexts> the_contexts;
+
+engine& here() {
+    static engine& only = *new engine;
+    return only;
+}
+
+namespace {
+
+void fill_in(engine& e) {
+    auto& memory = e.memory();
+    auto& lane = e.its_lane();
+    auto const heap = memory.heap();
+    for (rank pe = 0; pe < memory.size(); pe = pe + 1) {
+        e.places.push_back(memory.is_direct(heap.data()) ? memory.at(heap.data(), pe) : nullptr);
+        e.bells.push_back(pe == memory.me() ? nullptr : lane.bell_of(pe));
+    }
+    the_job = {heap.data(),     memory.is_direct(heap.data()) ? heap.size() : 0,
+               e.places.data(), memory.me().value,
+               memory.size(),   e.job().run().job().scarce()};
+}
+
+void finish(engine& e) {
+    forget_objects(e);
+    the_job = {};
+    e.env->finish();
+    e.env.reset();
+}
+
+/// A program that returns from main() without shmem_finalize; one that fails ends the job, and waits for nobody.
+void at_exit(int code, void*) {
+    auto& e = here();
+    if (code != 0 || !e.env) return;
+    e.begun = 0;
+    guarded([&e] { finish(e); });
+}
+
+/// How an error of the beginning ends: there is no job yet that it could end.
+[[noreturn]] void refuse_beginning(char const* sentence) {
+    std::fprintf(stderr, "%s\n", sentence);
+    std::exit(1);
+}
+
+} // namespace
+
+void enter(int level) {
+    auto& e = here();
+    if (e.was_begun && !e.env)
+        refuse_beginning("mpt: shmem_init was called after the last shmem_finalize; OpenSHMEM cannot be begun again");
+    if (e.begun++ > 0) return;
+    try {
+        e.env = std::make_unique<mpt::shmem::environment<stack>>();
+        fill_in(e);
+        predefine(e);
+    } catch (std::exception const& problem) { refuse_beginning(problem.what()); }
+    e.level = level;
+    e.was_begun = true;
+    on_exit(at_exit, nullptr);
+}
+int enter_threads(int requested, int* provided) {
+    if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE) return 1;
+    enter(requested);
+    if (provided) *provided = here().level;
+    return 0;
+}
+void start(int) {
+    if (here().begun == 0) enter(SHMEM_THREAD_SINGLE);
+}
+void leave() {
+    auto& e = here();
+    guarded([&e] {
+        e.env->barrier_all();
+        if (--e.begun == 0) finish(e);
+    });
+}
+void end_job(int status) {
+    guarded([status] { here().env->global_exit(status); });
+    std::exit(status);
+}
+void give_up(char const* sentence) {
+    auto& e = here();
+    if (e.env) e.job().run().job().abort(1, sentence);
+    std::fprintf(stderr, "%s\n", sentence);
+    std::exit(1);
+}
+
+int thread_level() noexcept { return here().level; }
+bool entered() noexcept { return here().was_begun; }
+bool running() noexcept { return here().env != nullptr; }
+bool is_pe(int pe) noexcept { return pe >= 0 && pe < all().size; }
+
+bool is_symmetric(void const* address) noexcept {
+    auto& e = here();
+    return e.env && e.memory().is_symmetric(address);
+}
+bool is_symmetric(void const* address, std::size_t n) noexcept {
+    auto& memory = here().memory();
+    auto const heap = memory.heap();
+    auto const* const first = static_cast<std::byte const*>(address);
+    if (first >= heap.data() && first < heap.data() + heap.size()) return memory.in_heap(address, n);
+    return n <= 1 || memory.is_symmetric(first + n - 1);
+}
+void* place_of(shmem_team_t team, void const* address, int pe) {
+    auto* const t = find_team(team);
+    if (!t || !t->has(pe)) return nullptr;
+    return here().memory().ptr(address, t->world(pe));
+}
+void tell_name(char* name) { std::snprintf(name, SHMEM_MAX_NAME_LEN, "%s", SHMEM_VENDOR_STRING); }
+
+// --- memory -------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// What f gives; null, and the sentence once, where the heap has no room: all PEs come to know that together.
+template <class F> void* allocated(F const& f) {
+    return guarded([&f]() -> void* {
+        try {
+            return f(here().job());
+        } catch (error const& e) {
+            if (e.code() != errc::no_memory) throw;
+            if (all().me == 0) std::fprintf(stderr, "%s\n", e.what());
+            return nullptr;
+        }
+    });
+}
+
+} // namespace
+
+void* allocate(std::size_t n) {
+    return allocated([n](auto& job) { return job.allocate(n); });
+}
+void* allocate_aligned(std::size_t alignment, std::size_t n) {
+    if (!std::has_single_bit(alignment)) return nullptr;
+    return allocated([=](auto& job) { return job.allocate(n, alignment); });
+}
+void* allocate_for(std::size_t n, long) { return allocate(n); } // all of the heap serves every purpose
+void* allocate_zeroed(std::size_t count, std::size_t n) {
+    return allocated([=](auto& job) { return job.allocate_zeroed(count, n); });
+}
+void* resize(void* at, std::size_t n) {
+    return allocated([=](auto& job) { return job.reallocate(at, n); });
+}
+void release(void* at) {
+    guarded([at] { here().job().deallocate(at); });
+}
+
+} // namespace mpt::c::shmem

@@ -1,0 +1,345 @@
+/// bodies - what the entry points of OpenSHMEM's C interface do (shmem_api.tbl names these functions).
+///
+///   Memory in the symmetric heap is reached here, by a few instructions; all else is asked of far.hpp. Operations are complete
+///   when they return, the non-blocking ones too, so a context is a way to count PEs, and quiet is a fence of the processor.
+///
+///   Order    an atomic operation acquires and releases, and so do waits; stores are ordered by fence and quiet.
+///   Tests    test/shmem
+#pragma once
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <mpt/core/atomics.hpp>
+
+#include "asking.hpp"
+#include "far.hpp"
+#include "state.hpp"
+
+namespace mpt::c::shmem {
+
+template <class T> using word = native_atomics::atomic_ref<T>;
+template <class T> using given = std::type_identity_t<T>; // an argument that does not choose the type
+
+/// Elements that the processor stores and loads as a whole.
+template <class T> inline constexpr bool one_word = sizeof(T) <= sizeof(std::uint64_t);
+
+// --- puts and gets ------------------------------------------------------------------------------------------------------------
+
+/// Lengths of one element are stores, so that who waits for one never sees a part.
+inline void move(void* into, void const* from, std::size_t n) noexcept {
+    if (n == 8) std::memcpy(into, from, 8);
+    else if (n == 4) std::memcpy(into, from, 4);
+    else std::memmove(into, from, n);
+}
+
+/// Whom a store may wake.
+inline void told(shmem_ctx_t ctx, int pe) {
+    if (all().rings) [[unlikely]]
+        far::ring(ctx, pe);
+}
+
+inline void put(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
+    auto* const at = reach(ctx, dest, pe);
+    if (!at) [[unlikely]]
+        return far::put(ctx, dest, source, n, pe);
+    move(at, source, n);
+    if (n <= sizeof(std::uint64_t)) told(ctx, pe); // it may be a flag
+}
+inline void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
+    if (auto const* const at = reach(ctx, source, pe)) [[likely]]
+        return move(dest, at, n);
+    far::get(ctx, dest, source, n, pe);
+}
+inline void put_later(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) { put(ctx, dest, source, n, pe); }
+inline void get_later(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) { get(ctx, dest, source, n, pe); }
+
+/// The value stays in its register where it is stored at once.
+template <class T> [[gnu::noinline]] void put_one_far(shmem_ctx_t ctx, T* dest, given<T> value, int pe) {
+    far::put(ctx, dest, &value, sizeof(T), pe);
+}
+template <class T> void put_one(shmem_ctx_t ctx, T* dest, given<T> value, int pe) {
+    auto* const at = reach(ctx, dest, pe);
+    if (!at) [[unlikely]]
+        return put_one_far(ctx, dest, value, pe);
+    if constexpr (one_word<T>)
+        word<T>{*reinterpret_cast<T*>(at)}.store(value, std::memory_order_release); // sync(shmem.word): release
+    else std::memcpy(at, &value, sizeof(T));
+    told(ctx, pe);
+}
+template <class T> T get_one(shmem_ctx_t ctx, T const* source, int pe) {
+    T value;
+    auto* const at = reach(ctx, source, pe);
+    if (!at) [[unlikely]]
+        far::get(ctx, &value, source, sizeof(T), pe);
+    else if constexpr (one_word<T>)
+        value = word<T>{*reinterpret_cast<T*>(at)}.load(std::memory_order_acquire); // sync(shmem.word): acquire
+    else std::memcpy(&value, at, sizeof(T));
+    return value;
+}
+
+/// Blocks of `block` elements of `width` bytes; strides count elements.
+inline void put_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
+                        std::size_t block, std::size_t blocks, std::size_t width, int pe) {
+    auto* to = static_cast<std::byte*>(dest);
+    auto const* from = static_cast<std::byte const*>(source);
+    auto const step = static_cast<std::ptrdiff_t>(width);
+    for (; blocks > 0; --blocks, to += dst * step, from += sst * step) put(ctx, to, from, block * width, pe);
+}
+inline void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
+                        std::size_t block, std::size_t blocks, std::size_t width, int pe) {
+    auto* to = static_cast<std::byte*>(dest);
+    auto const* from = static_cast<std::byte const*>(source);
+    auto const step = static_cast<std::ptrdiff_t>(width);
+    for (; blocks > 0; --blocks, to += dst * step, from += sst * step) get(ctx, to, from, block * width, pe);
+}
+
+// --- atomics ------------------------------------------------------------------------------------------------------------------
+
+/// here(the element), which the processor does at once, or elsewhere().
+template <class T, class Here, class Far>
+[[gnu::always_inline]] inline T atomically(shmem_ctx_t ctx, T const* cell, int pe, Here const& here, Far const& elsewhere) {
+    auto* const at = reach(ctx, cell, pe);
+    if (!at) [[unlikely]]
+        return elsewhere();
+    auto const was = here(word<T>{*reinterpret_cast<T*>(at)});
+    told(ctx, pe);
+    return was;
+}
+template <class T> T far_atomic(shmem_ctx_t ctx, operation what, T const* cell, T value, int pe) {
+    T old{};
+    far::atomic(ctx, what, kind_of<T>(), cell, &value, &old, pe);
+    return old;
+}
+
+template <class T> T atomic_fetch(shmem_ctx_t ctx, T const* cell, int pe) {
+    auto* const at = reach(ctx, cell, pe);
+    if (!at) [[unlikely]]
+        return far_atomic<T>(ctx, operation::no_op, cell, {}, pe);
+    return word<T>{*reinterpret_cast<T*>(at)}.load(std::memory_order_acquire); // sync(shmem.word): acquire
+}
+template <class T> void atomic_set(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    auto* const at = reach(ctx, cell, pe);
+    if (!at) [[unlikely]]
+        return static_cast<void>(far_atomic<T>(ctx, operation::replace, cell, value, pe));
+    word<T>{*reinterpret_cast<T*>(at)}.store(value, std::memory_order_release); // sync(shmem.word): release
+    told(ctx, pe);
+}
+template <class T> T atomic_swap(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    return atomically(
+        ctx, cell, pe, [&](word<T> w) { return w.exchange(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
+        [&] { return far_atomic<T>(ctx, operation::replace, cell, value, pe); });
+}
+template <class T> T atomic_compare_swap(shmem_ctx_t ctx, T* cell, given<T> cond, given<T> value, int pe) {
+    return atomically(
+        ctx, cell, pe,
+        [&](word<T> w) {
+            auto seen = cond;
+            // sync(shmem.word): acq_rel
+            w.compare_exchange_strong(seen, value, std::memory_order_acq_rel, std::memory_order_acquire);
+            return seen;
+        },
+        [&] {
+            T old{};
+            far::compare_swap(ctx, kind_of<T>(), cell, &cond, &value, &old, pe);
+            return old;
+        });
+}
+
+template <class T> [[gnu::always_inline]] inline T atomic_fetch_add(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    return atomically(
+        ctx, cell, pe, [&](word<T> w) { return w.fetch_add(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
+        [&] { return far_atomic<T>(ctx, operation::sum, cell, value, pe); });
+}
+template <class T> [[gnu::always_inline]] inline T atomic_fetch_and(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    return atomically(
+        ctx, cell, pe, [&](word<T> w) { return w.fetch_and(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
+        [&] { return far_atomic<T>(ctx, operation::band, cell, value, pe); });
+}
+template <class T> [[gnu::always_inline]] inline T atomic_fetch_or(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    return atomically(
+        ctx, cell, pe, [&](word<T> w) { return w.fetch_or(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
+        [&] { return far_atomic<T>(ctx, operation::bor, cell, value, pe); });
+}
+template <class T> [[gnu::always_inline]] inline T atomic_fetch_xor(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    return atomically(
+        ctx, cell, pe, [&](word<T> w) { return w.fetch_xor(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
+        [&] { return far_atomic<T>(ctx, operation::bxor, cell, value, pe); });
+}
+template <class T> void atomic_add(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    static_cast<void>(atomic_fetch_add(ctx, cell, value, pe));
+}
+template <class T> void atomic_and(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    static_cast<void>(atomic_fetch_and(ctx, cell, value, pe));
+}
+template <class T> void atomic_or(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    static_cast<void>(atomic_fetch_or(ctx, cell, value, pe));
+}
+template <class T> void atomic_xor(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+    static_cast<void>(atomic_fetch_xor(ctx, cell, value, pe));
+}
+
+/// The handle of an operation that is complete, for who asks for one.
+inline void done(void** handle) noexcept {
+    if (handle) *handle = nullptr;
+}
+
+// --- signals ------------------------------------------------------------------------------------------------------------------
+
+/// Its waiter is always rung: signals are few.
+inline void signal(shmem_ctx_t ctx, std::uint64_t* at, std::uint64_t value, int op, int pe) {
+    if (op == SHMEM_SIGNAL_ADD) atomic_add(ctx, at, value, pe);
+    else atomic_set(ctx, at, value, pe);
+    if (!all().rings) far::ring(ctx, pe);
+}
+inline void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, std::uint64_t* at, std::uint64_t value,
+                       int op, int pe) {
+    put(ctx, dest, source, n, pe);
+    if (!reach(ctx, dest, pe)) far::quiet(ctx); // what another has been asked for comes before the signal
+    signal(ctx, at, value, op, pe);
+}
+
+// --- waiting ------------------------------------------------------------------------------------------------------------------
+
+/// One value for all elements, or one for each.
+template <class T> struct same {
+    T value;
+    T operator[](std::size_t) const noexcept { return value; }
+};
+template <class T> struct each {
+    T const* values;
+    T operator[](std::size_t i) const noexcept { return values[i]; }
+};
+
+template <class T> bool compares(T a, int cmp, T b) noexcept {
+    switch (cmp) {
+    case SHMEM_CMP_EQ: return a == b;
+    case SHMEM_CMP_NE: return a != b;
+    case SHMEM_CMP_GT: return a > b;
+    case SHMEM_CMP_LE: return a <= b;
+    case SHMEM_CMP_LT: return a < b;
+    default: return a >= b;
+    }
+}
+/// What an element is, now.
+template <class T> T now(T const* at) noexcept {
+    return word<T>{*const_cast<T*>(at)}.load(std::memory_order_acquire); // sync(shmem.word): acquire
+}
+inline std::uint64_t signal_fetch(std::uint64_t const* at) noexcept { return now(at); }
+template <class T> bool holds(T const* at, int cmp, given<T> value) noexcept { return compares(now(at), cmp, value); }
+
+template <class F> void wait_for(F const& ready) {
+    if (ready()) return;
+    far::wait([](void const* f) { return (*static_cast<F const*>(f))(); }, &ready);
+}
+inline bool failed(bool found) {
+    if (!found) far::glance();
+    return !found;
+}
+
+template <class T> void wait_until(T* at, int cmp, given<T> value) {
+    wait_for([=] { return holds(at, cmp, value); });
+}
+template <class T> int test(T* at, int cmp, given<T> value) { return !failed(holds(at, cmp, value)); }
+inline std::uint64_t signal_wait(std::uint64_t* at, int cmp, std::uint64_t value) {
+    std::uint64_t seen = 0;
+    wait_for([&] { return compares(seen = now(at), cmp, value); });
+    return seen;
+}
+
+/// Whether an element counts.
+inline bool counts(int const* status, std::size_t i) noexcept { return !status || status[i] == 0; }
+
+template <class T, class V> bool all_hold(T* at, std::size_t n, int const* status, int cmp, V const& values) {
+    for (std::size_t i = 0; i < n; ++i)
+        if (counts(status, i) && !holds(at + i, cmp, values[i])) return false;
+    return true;
+}
+/// The first that holds, or SIZE_MAX; `any`: whether one counts.
+template <class T, class V>
+std::size_t first_held(T* at, std::size_t n, int const* status, int cmp, V const& values, bool& any) {
+    any = false;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (!counts(status, i)) continue;
+        any = true;
+        if (holds(at + i, cmp, values[i])) return i;
+    }
+    return SIZE_MAX;
+}
+/// How many hold, and which.
+template <class T, class V>
+std::size_t all_held(T* at, std::size_t n, std::size_t* which, int const* status, int cmp, V const& values, bool& any) {
+    any = false;
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (!counts(status, i)) continue;
+        any = true;
+        if (holds(at + i, cmp, values[i])) which[found++] = i;
+    }
+    return found;
+}
+
+template <class T, class V> void wait_all(T* at, std::size_t n, int const* status, int cmp, V const& values) {
+    wait_for([&] { return all_hold(at, n, status, cmp, values); });
+}
+template <class T, class V> std::size_t wait_any(T* at, std::size_t n, int const* status, int cmp, V const& values) {
+    auto found = SIZE_MAX;
+    wait_for([&] {
+        bool any = false;
+        found = first_held(at, n, status, cmp, values, any);
+        return !any || found != SIZE_MAX;
+    });
+    return found;
+}
+template <class T, class V>
+std::size_t wait_some(T* at, std::size_t n, std::size_t* which, int const* status, int cmp, V const& values) {
+    std::size_t found = 0;
+    wait_for([&] {
+        bool any = false;
+        found = all_held(at, n, which, status, cmp, values, any);
+        return !any || found != 0;
+    });
+    return found;
+}
+template <class T, class V> int test_all(T* at, std::size_t n, int const* status, int cmp, V const& values) {
+    return !failed(all_hold(at, n, status, cmp, values));
+}
+template <class T, class V> std::size_t test_any(T* at, std::size_t n, int const* status, int cmp, V const& values) {
+    bool any = false;
+    auto const found = first_held(at, n, status, cmp, values, any);
+    failed(found != SIZE_MAX);
+    return found;
+}
+template <class T, class V>
+std::size_t test_some(T* at, std::size_t n, std::size_t* which, int const* status, int cmp, V const& values) {
+    bool any = false;
+    auto const found = all_held(at, n, which, status, cmp, values, any);
+    failed(found != 0);
+    return found;
+}
+
+// --- order --------------------------------------------------------------------------------------------------------------------
+
+/// Contexts share what is not complete yet (shmem/context.hpp).
+inline void fence(shmem_ctx_t ctx) { far::fence(ctx); }
+inline void quiet(shmem_ctx_t ctx) { far::quiet(ctx); }
+inline void pe_quiet(shmem_ctx_t ctx, int const*, std::size_t) { far::quiet(ctx); }
+
+// --- reductions ---------------------------------------------------------------------------------------------------------------
+
+/// Over a team or an active set.
+template <class T, operation Op, class Who> int reduce(Who const& who, T* dest, T const* source, std::size_t n) {
+    return far::reduce(who, Op, kind_of<T>(), dest, source, n);
+}
+template <class T> int scan(shmem_team_t team, T* dest, T const* source, std::size_t n, bool with_own) {
+    return far::scan(team, kind_of<T>(), dest, source, n, with_own);
+}
+/// A count of the interface of active sets, whose counts are int.
+inline std::size_t times(int n) noexcept { return n > 0 ? static_cast<std::size_t>(n) : 0; }
+inline std::size_t pes(shmem_team_t team) { return times(team_size(team)); }
+/// How many elements lie between the first and the last of n blocks with strides.
+inline std::size_t extent(std::size_t n, std::ptrdiff_t stride, std::size_t block = 1) noexcept {
+    return n == 0 ? 0 : (n - 1) * static_cast<std::size_t>(stride) + block;
+}
+
+} // namespace mpt::c::shmem

@@ -1,0 +1,83 @@
+/// engine - what stands behind OpenSHMEM's C interface: one environment of the engine's a process, the objects of teams and contexts,
+/// and the way an error goes.
+///
+///        shmem_init ---> shmem::environment (shares its home with MPI_Init)       the_job, the_contexts: what entry points read
+///        team handle --> teams: slot, generation          context handle --> the_contexts, and its numbering in `contexts`
+///
+///   Only begin.cpp, far.cpp, teams.cpp and collectives.cpp include this: they are compiled once for both flavours of the library.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include <mpt/shmem/environment.hpp>
+
+#include "far.hpp"
+
+#pragma GCC visibility push(hidden)
+namespace mpt::c::shmem {
+
+using stack = standard_stack;
+using team_type = mpt::shmem::team<stack>;
+
+/// A team of the program's, or one of all.
+struct team_slot {
+    std::uintptr_t handle = 0; // 0: free
+    team_type* team = nullptr;
+    std::unique_ptr<team_type> owned; // null: it is the job's
+    int most_contexts = 0;
+};
+inline constexpr std::size_t most_teams = 4096;
+
+/// What a context's handle stands for, beside its context_view.
+struct context_slot {
+    std::unique_ptr<mpt::shmem::context<stack>> engine;
+    shmem_team_t team = nullptr;
+    std::unique_ptr<std::byte*[]> places; // null: those of all PEs
+    std::uintptr_t generation = 0;
+};
+
+struct engine {
+    std::unique_ptr<mpt::shmem::environment<stack>> env;
+    std::vector<std::byte*> places;                        // of all PEs' heaps
+    std::vector<wait::doorbell<stack::world_type>*> bells; // null: of the caller, or reached by no memory
+    int begun = 0;                                         // calls of shmem_init without their shmem_finalize
+    bool was_begun = false;
+    int level = SHMEM_THREAD_SINGLE;
+
+    std::mutex changing; // for what follows
+    std::vector<team_slot> teams{3};
+    std::vector<std::uintptr_t> team_generations;
+    std::vector<context_slot> contexts;
+
+    mpt::shmem::job<stack>& job() { return env->job(); }
+    mpt::shmem::memory<stack>& memory() { return env->memory(); }
+    lane<stack>& its_lane() { return job().run().lane_of(mpt::shmem::job<stack>::world_context); }
+};
+
+/// Never destroyed: functions that run at exit may still call.
+engine& here();
+/// Teams and contexts of all PEs, when the job has begun.
+void predefine(engine& e);
+void forget_objects(engine& e);
+
+/// The team of a handle; null: there is none.
+team_type* find_team(shmem_team_t team) noexcept;
+/// The number of all PEs that a context's PE has.
+int world_of(shmem_ctx_t ctx, int pe);
+
+/// Does f, whose errors end the job: C cannot be told.
+template <class F> auto guarded(F&& f) -> decltype(f()) {
+    try {
+        if (!here().env)
+            give_up(entered() ? "mpt: OpenSHMEM was called after shmem_finalize"
+                              : "mpt: OpenSHMEM was called before shmem_init");
+        return f();
+    } catch (error const& e) { give_up(e.what()); } catch (std::bad_alloc const&) {
+        give_up("mpt: there is no memory for a call of OpenSHMEM");
+    }
+}
+
+} // namespace mpt::c::shmem
+#pragma GCC visibility pop

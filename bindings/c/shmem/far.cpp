@@ -1,0 +1,116 @@
+// What the entry points cannot do by a load or a store: memory that is not in the heap, order, waiting, locks.
+#include "engine.hpp"
+
+namespace mpt::c::shmem {
+
+namespace {
+
+/// f with an element's type in C++, by its kind: integers by their size, as the processor sees them.
+template <class F> void with_type(element_kind kind, F const& f) {
+    switch (kind) {
+    case element_kind::int32: return f(std::int32_t{});
+    case element_kind::uint32: return f(std::uint32_t{});
+    case element_kind::int64: return f(std::int64_t{});
+    case element_kind::uint64: return f(std::uint64_t{});
+    case element_kind::c_float: return f(float{});
+    case element_kind::c_double: return f(double{});
+    default: give_up("mpt: an atomic operation on elements that have none");
+    }
+}
+
+/// The engine's function for an operation on elements of T.
+template <class T> auto function_of(operation op) -> T (mpt::shmem::memory<stack>::*)(T*, T, rank) {
+    using memory = mpt::shmem::memory<stack>;
+    if (op == operation::replace) return &memory::template swap<T>;
+    if constexpr (std::is_integral_v<T>) {
+        if (op == operation::sum) return &memory::template fetch_add<T>;
+        if (op == operation::band) return &memory::template fetch_and<T>;
+        if (op == operation::bor) return &memory::template fetch_or<T>;
+        if (op == operation::bxor) return &memory::template fetch_xor<T>;
+    }
+    give_up("mpt: an atomic operation that is not defined on these elements");
+}
+template <class T> T changed(operation op, T* cell, T value, rank pe) {
+    auto& memory = here().memory();
+    return op == operation::no_op ? memory.fetch(cell, pe) : (memory.*function_of<T>(op))(cell, value, pe);
+}
+
+/// As bodies.hpp does for the heap.
+void wake(shmem_ctx_t ctx, int pe) {
+    if (all().rings) far::ring(ctx, pe);
+}
+
+} // namespace
+
+namespace far {
+
+void put(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
+    guarded([=] { here().memory().put(dest, source, n, world_of(ctx, pe)); });
+    if (n <= sizeof(std::uint64_t)) wake(ctx, pe); // it may be a flag
+}
+void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
+    guarded([=] { here().memory().get(dest, source, n, world_of(ctx, pe)); });
+}
+void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, void const* value, void* old, int pe) {
+    guarded([=] {
+        with_type(kind, [=]<class T>(T) {
+            *static_cast<T*>(old) =
+                changed(op, static_cast<T*>(const_cast<void*>(cell)), *static_cast<T const*>(value), world_of(ctx, pe));
+        });
+    });
+    if (op != operation::no_op) wake(ctx, pe);
+}
+void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* cond, void const* value, void* old, int pe) {
+    guarded([=] {
+        with_type(kind, [=]<class T>(T) {
+            if constexpr (std::is_integral_v<T>)
+                *static_cast<T*>(old) = here().memory().compare_swap(static_cast<T*>(cell), *static_cast<T const*>(cond),
+                                                                     *static_cast<T const*>(value), world_of(ctx, pe));
+        });
+    });
+    wake(ctx, pe);
+}
+
+void fence(shmem_ctx_t ctx) {
+    context_of(ctx);
+    guarded([] { here().memory().fence(); });
+}
+void quiet(shmem_ctx_t ctx) {
+    context_of(ctx);
+    guarded([] { here().memory().quiet(); });
+}
+void ring(shmem_ctx_t ctx, int pe) {
+    auto& e = here();
+    if (auto* const bell = e.bells[static_cast<std::size_t>(world_of(ctx, pe))])
+        bell->ring(e.job().run().world(), e.its_lane().fences());
+}
+
+void wait(bool (*ready)(void const*), void const* state) {
+    guarded([=] { here().memory().await([=] { return ready(state); }); });
+}
+/// A round of progress, too: a program may do nothing but test, and others may wait for it to serve them.
+void glance() {
+    guarded([] {
+        auto& e = here();
+        auto& lane = e.its_lane();
+        lane.enter([&lane](auto&) { lane.step(); });
+        lane.follow();
+        if (all().rings) lane.world().yield();
+    });
+}
+
+} // namespace far
+
+// --- locks --------------------------------------------------------------------------------------------------------------------
+
+void set_lock(long* lock) {
+    guarded([lock] { here().env->lock_of(lock).set(); });
+}
+void clear_lock(long* lock) {
+    guarded([lock] { here().env->lock_of(lock).clear(); });
+}
+int test_lock(long* lock) {
+    return guarded([lock] { return here().env->lock_of(lock).test() ? 0 : 1; });
+}
+
+} // namespace mpt::c::shmem

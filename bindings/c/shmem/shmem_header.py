@@ -1,0 +1,177 @@
+"""shmem.h and pshmem.h, from the table."""
+import re
+
+import declare
+import families
+
+HEAD = '''/* shmem.h - OpenSHMEM 1.6, with what older versions had and Cray's extensions (shmemx_)
+
+   Generated from bindings/c/shmem/shmem_api.tbl: types, constants, and functions by section of the specification; then, for C11,
+   macros that choose by the type of an argument, and for C++ overloads. pshmem.h declares the pshmem_ twins, through which a
+   profiling tool reaches what it replaces. */
+#ifndef SHMEM_H
+#define SHMEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#include <complex>
+extern "C" {
+#define MPT_SHMEM_NORETURN __attribute__((noreturn))
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define MPT_SHMEM_NORETURN _Noreturn
+#else
+#define MPT_SHMEM_NORETURN __attribute__((noreturn))
+#endif
+
+/* Contexts and teams: what only the library follows */
+typedef struct mpt_shmem_ctx *shmem_ctx_t;
+typedef struct mpt_shmem_team *shmem_team_t;
+typedef struct { int num_contexts; } shmem_team_config_t;
+typedef struct { size_t total_ops; } shmem_ctx_session_config_t;
+__extension__ typedef double _Complex mpt_complexd;
+__extension__ typedef float _Complex mpt_complexf;
+'''
+C11 = '''
+#if !defined(__cplusplus) && defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+
+/* C11: a name for all types. A macro with as many arguments more as a context is takes the twin with a context. */
+#define MPT_SHMEM_SYNC_(a, b, c, d, name, ...) name
+#define shmem_sync(...) MPT_SHMEM_SYNC_(__VA_ARGS__, shmem_sync, , , shmem_team_sync, )(__VA_ARGS__)
+'''
+CPP = '''
+#endif
+
+#ifdef __cplusplus
+
+/* C++: overloads in place of the macros, and std::complex beside C's complex numbers. */
+inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
+'''
+COMPLEX = {'mpt_complexd': 'std::complex<double>', 'mpt_complexf': 'std::complex<float>'}
+PSHMEM = '''/* pshmem.h - the names by which a profiling tool reaches what it replaces. Generated from bindings/c/shmem/shmem_api.tbl. */
+#ifndef PSHMEM_H
+#define PSHMEM_H
+
+#include "shmem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+'''
+
+
+def constant_lines(api):
+    for title, old, constants in api.constants:
+        yield f'\n/* {title} */'
+        for name, value in constants:
+            yield f'#define {name} {value}'
+        for name, _ in constants if old else ():
+            yield f'#define _{name} {name}'
+
+
+def prototype(function, prefix=''):
+    before = 'MPT_SHMEM_NORETURN ' * ('noreturn' in function.family.words)
+    return declare.wrapped(before + function.prototype(prefix) + ';')
+
+
+def prototype_lines(api):
+    section = None
+    for family in api.there():
+        if family.section != section:
+            section = family.section
+            yield f'\n/* {section} */'
+        old = ' (deprecated)' if 'deprecated' in family.words else ''
+        yield f'/* {family.text}{old} */'
+        yield from (prototype(f) for f in family.functions())
+
+
+def element_parameter(function):
+    """The place of the first pointer to elements: the one whose type counts."""
+    return next(n for n, p in enumerate(function.parameters()) if re.search(r'\bT \*', p.kind.c))
+
+
+def generics(api):
+    """Families with a name for all types, or for both forms with and without a context; a name may have several."""
+    return [f for f in api.there() if f.generic()]
+
+
+def list_macros(api):
+    """For each list of types a choice by what a pointer points to."""
+    for name in dict.fromkeys(f.words['types'] for f in generics(api) if 'types' in f.words):
+        family = next(f for f in generics(api) if f.words.get('types') == name)
+        cases = ', '.join(f'{f.element}: a##{f.type_name}##b' for f in family.distinct())
+        yield wrapped_macro(f'#define MPT_SHMEM_OF_{name}(p, a, b) _Generic(*(p), {cases})')
+
+
+def wrapped_macro(line):
+    return declare.wrapped(line, 126).replace('\n', ' \\\n')
+
+
+def chosen(family, ctx, arguments):
+    """The expression that names the function for these arguments."""
+    function = (family.typed(ctx) or family.functions())[0]
+    if 'types' not in family.words:
+        return function.name
+    before, after = family.name.replace('shmem_', 'shmem_ctx_', 1 if ctx else 0).split('@') if ctx else family.name.split('@')
+    return f'MPT_SHMEM_OF_{family.words["types"]}({arguments[element_parameter(function)]}, {before}, {after})'
+
+
+def macro_lines(family):
+    arguments = [p.name for p in family.parameters]
+    name, inside = family.generic(), ', '.join(arguments)
+    if 'ctx' not in family.words:
+        yield wrapped_macro(f'#define {name}({inside}) {chosen(family, False, arguments)}({inside})')
+        return
+    if 'types' in family.words:
+        yield wrapped_macro(f'#define MPT_{name}({inside}) {chosen(family, False, arguments)}({inside})')
+        yield wrapped_macro(f'#define MPT_CTX_{name}(ctx, {inside}) {chosen(family, True, ["ctx"] + arguments)}(ctx, {inside})')
+        plain, with_ctx = f'MPT_{name}', f'MPT_CTX_{name}'
+    else:
+        plain, with_ctx = chosen(family, False, arguments), chosen(family, True, arguments)
+    yield wrapped_macro(f'#define {name}(...) MPT_SHMEM_PICK_{len(arguments)}(__VA_ARGS__, {with_ctx}, {plain}, )(__VA_ARGS__)')
+
+
+def c11_lines(api):
+    counts = sorted({len(f.parameters) for f in generics(api) if 'ctx' in f.words})
+    for n in counts:
+        letters = ', '.join('abcdefghijklm'[:n + 1])
+        yield f'#define MPT_SHMEM_PICK_{n}({letters}, name, ...) name'
+    yield from list_macros(api)
+    for family in generics(api):
+        yield from macro_lines(family)
+
+
+def overload(name, function, types=None):
+    """An inline function of C++ that calls one of C; `types` changes element types."""
+    declared = [(re.sub(r'\bmpt_complex\w\b', lambda m: (types or {}).get(m[0], m[0]), t), n) for t, n in function.declared()]
+    passed = [f'reinterpret_cast<{was}>({n})' if was != t else n for (t, n), (was, _) in zip(declared, function.declared())]
+    inside = ', '.join(families.joined(*pair) for pair in declared)
+    back = '' if function.returns() == 'void' else 'return '
+    return declare.wrapped(f'inline {families.joined(function.returns(), name)}({inside}) {{ {back}{function.name}({", ".join(passed)}); }}')
+
+
+def cpp_lines(api):
+    c_names = {f.name: [t for t, _ in f.declared()] for f in api.functions()}
+    for family in generics(api):
+        name = family.generic()
+        for ctx in [False] + [True] * ('ctx' in family.words):
+            for f in family.distinct(ctx):
+                if c_names.get(name) != [t for t, _ in f.declared()]:
+                    yield overload(name, f)
+                if f.element in COMPLEX:
+                    yield overload(name, f, COMPLEX)
+    for f in api.functions():
+        if f.element in COMPLEX:
+            yield overload(f.name, f, COMPLEX)
+
+
+def text(api):
+    lines = [*constant_lines(api), *prototype_lines(api)]
+    return (HEAD + '\n'.join(lines) + '\n\n#ifdef __cplusplus\n}\n#endif\n' + C11 + '\n'.join(c11_lines(api)) + '\n' + CPP +
+            '\n'.join(cpp_lines(api)) + '\n\n#endif\n\n#endif\n')
+
+
+def profiling(api):
+    lines = [prototype(f, 'p') for f in api.functions()]
+    return PSHMEM + '\n' + '\n'.join(lines) + '\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n'

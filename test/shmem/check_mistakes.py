@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Runs a program that makes one mistake a run, with the library that checks arguments: each ends the job with a sentence that names
+the call, the argument and its value. And with the library that does not: contexts that are none are found out there, too.
+usage: check_mistakes.py MPTRUN CHECKED PROGRAM"""
+import subprocess
+import sys
+
+FOUND = {
+    'before': 'shmem_barrier_all: called before shmem_init',
+    'pe': 'shmem_int_put: pe is 99; allowed: 0 to 1',
+    'negative': 'shmem_int_g: pe is -1; allowed: 0 to 1',
+    'ctx pe': 'shmem_ctx_int_p: pe is 2; allowed: 0 to 1',
+    'stack': 'shmem_int_put: dest (0x',
+    'heap': 'is not symmetric: neither in the symmetric heap nor static data',
+    'beyond': 'has less than 4503599627370496 bytes of symmetric memory',
+    'overlap': '12 bytes) overlap',
+    'no context': 'shmem_ctx_int_p: ctx is SHMEM_CTX_INVALID',
+    'old context': 'shmem_ctx_int_p: ctx is no context, or one that was destroyed',
+    'no team': 'shmem_int_sum_reduce: team is SHMEM_TEAM_INVALID',
+    'old team': 'shmem_team_sync: team is no team, or one that was destroyed',
+    'root': 'shmem_int_broadcast: PE_root is 1; allowed: 0 to 0',
+    'reduce overlap': 'shmem_int_sum_reduce: dest (0x',
+    'signal op': 'shmem_int_put_signal: sig_op is 7; allowed: SHMEM_SIGNAL_SET and SHMEM_SIGNAL_ADD',
+    'signal': 'shmem_int_put_signal: sig_addr (0x',
+    'cmp': 'shmem_int_test: cmp is 9, which is no SHMEM_CMP_',
+    'iput': 'shmem_int_iput: dest (0x',
+    'free': 'no block of the symmetric heap begins at address',
+    'after': 'shmem_barrier_all: called after shmem_finalize',
+}
+FOUND_ALWAYS = {
+    'before': 'OpenSHMEM was called before shmem_init',
+    'after': 'OpenSHMEM was called after shmem_finalize',
+    'no context': 'SHMEM_CTX_INVALID as its context',
+    'old context': 'a context that is none, or that was destroyed',
+    'stack': 'is not symmetric',
+    'free': 'no block of the symmetric heap begins at address',
+}
+
+
+def wrong(mptrun, program, mistakes):
+    for mistake, sentence in mistakes.items():
+        ranks = '1' if mistake in ('before', 'after') else '2'
+        done = subprocess.run([mptrun, '-n', ranks, program, mistake], capture_output=True, text=True, timeout=60)
+        if done.returncode == 0 or sentence not in done.stderr:
+            yield f'{mistake}: exit code {done.returncode}, expected "{sentence}", got "{done.stderr.strip()}"'
+
+
+def main():
+    mptrun, checked, program = sys.argv[1:]
+    found = [*wrong(mptrun, checked, FOUND), *wrong(mptrun, program, FOUND_ALWAYS)]
+    print('\n'.join(found) or f'{len(FOUND)} mistakes found with checks, {len(FOUND_ALWAYS)} without')
+    return bool(found)
+
+
+sys.exit(main())

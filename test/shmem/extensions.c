@@ -1,0 +1,130 @@
+/* Cray's extensions: teams on grids, collectives over teams, pieces of any size, handles of atomics, PEs of this machine. */
+#include "check.h"
+
+static long sync_[SHMEM_REDUCE_SYNC_SIZE];
+
+static void queries(int me, int n) {
+    int pes[64] = {0};
+    EXPECT(shmemx_local_npes() == n && shmemx_local_pes(pes, 64) == n && pes[me] == me);
+    pes[0] = -1;
+    EXPECT(shmemx_local_pes(pes, 0) == n && pes[0] == -1);
+    static int there;
+    shmemx_thread_register();
+    shmem_int_p(&there, me + 1, (me + 1) % n);
+    shmemx_local_complete(), shmemx_thread_fence(), shmemx_thread_quiet(), shmemx_pe_quiet((me + 1) % n);
+    shmem_sync_all();
+    EXPECT(there == (me + n - 1) % n + 1);
+    shmemx_thread_unregister();
+}
+
+static void grids(int me, int n) {
+    shmem_team_t x, y, z;
+    EXPECT(shmemx_team_split_2d(SHMEM_TEAM_WORLD, 2, (n + 1) / 2, &x, &y) == 0);
+    EXPECT(shmem_team_my_pe(x) == me % 2 && shmem_team_my_pe(y) == me / 2);
+    shmem_team_destroy(x), shmem_team_destroy(y);
+    EXPECT(shmemx_team_split_2d(SHMEM_TEAM_WORLD, 1, n - 1, &x, &y) != 0 && x == SHMEM_TEAM_INVALID); /* too small */
+    EXPECT(shmemx_team_split_3d(SHMEM_TEAM_WORLD, 2, 1, (n + 1) / 2, &x, &y, &z) == 0);
+    EXPECT(shmem_team_my_pe(x) == me % 2 && shmem_team_n_pes(y) == 1 && shmem_team_my_pe(z) == me / 2);
+    shmem_team_destroy(x), shmem_team_destroy(y), shmem_team_destroy(z);
+}
+
+#define REDUCE(NAME, T, OP, start, step)                                                                                       \
+    do {                                                                                                                       \
+        static T from[3], into[3], work[3];                                                                                    \
+        T a = (start);                                                                                                         \
+        for (int i = 0; i < 3; i++) from[i] = (T)(me + 1), into[i] = 0;                                                        \
+        shmemx_team_barrier(SHMEM_TEAM_WORLD, sync_);                                                                          \
+        shmemx_team_##NAME##_##OP##_to_all(SHMEM_TEAM_WORLD, into, from, 3, work, sync_);                                      \
+        for (int p = 0; p < n; p++) {                                                                                          \
+            T const b = (T)(p + 1);                                                                                            \
+            a = (step);                                                                                                        \
+        }                                                                                                                      \
+        EXPECT(into[0] == a && into[2] == a);                                                                                  \
+        shmemx_team_barrier(SHMEM_TEAM_WORLD, sync_);                                                                          \
+    } while (0)
+
+static void reductions(int me, int n) {
+    REDUCE(int, int, and, -1, a& b);
+    REDUCE(long, long, or, 0, a | b);
+    REDUCE(longlong, long long, xor, 0, a ^ b);
+    REDUCE(float, float, max, 0, a > b ? a : b);
+    REDUCE(short, short, min, 99, a < b ? a : b);
+    REDUCE(complexd, double _Complex, sum, 0, a + b);
+    REDUCE(longdouble, long double, prod, 1, a* b);
+}
+
+/* PE p sends q bytes to PE q, each p + 1; so PE q gets q bytes of everybody. */
+static void pieces(int me, int n) {
+    size_t offsets[64], sizes[64], into[64], room[64], came = 0;
+    unsigned char *const from = shmem_malloc(64 * 64), *const to = shmem_malloc(64 * 64);
+    for (int p = 0; p < n; p++)
+        offsets[p] = (size_t)p * 64, sizes[p] = (size_t)p, into[p] = (size_t)(n - 1 - p) * 64, room[p] = (size_t)me;
+    for (int way = 0; way < 4; way++) {
+        memset(from, me + 1, 64 * 64), memset(to, 0, 64 * 64);
+        shmem_barrier_all();
+        if (way == 0) shmemx_team_alltoallv(to, into, room, from, offsets, sizes, SHMEM_TEAM_WORLD, sync_);
+        if (way == 1) shmemx_alltoallv(to, into, room, from, offsets, sizes, 0, 0, n, sync_);
+        if (way == 2) shmemx_team_alltoallv_packed(to, 64 * 64, &came, from, offsets, sizes, SHMEM_TEAM_WORLD, sync_);
+        if (way == 3) shmemx_alltoallv_packed(to, 64 * 64, &came, from, offsets, sizes, 0, 0, n, sync_);
+        for (int p = 0; p < n; p++)
+            for (size_t i = 0; i < (size_t)me; i++) EXPECT(to[(way < 2 ? into[p] : (size_t)(p * me)) + i] == p + 1);
+        if (way > 1) EXPECT(came == (size_t)(me * n) && to[came] == 0);
+        shmem_barrier_all();
+    }
+    for (int p = 0; p < n; p++) from[3 * p] = from[3 * p + 1] = from[3 * p + 2] = (unsigned char)(10 * me + p);
+    shmem_barrier_all();
+    shmemx_team_alltoall(to, from, 3, SHMEM_TEAM_WORLD, sync_);
+    for (int p = 0; p < n; p++) EXPECT(to[3 * p + 2] == 10 * p + me);
+    shmem_barrier_all();
+    shmem_free(from), shmem_free(to);
+}
+
+#define NB(NAME, T)                                                                                                            \
+    do {                                                                                                                       \
+        static T cell;                                                                                                         \
+        T was = -1;                                                                                                            \
+        void* handle = &was;                                                                                                   \
+        shmem_barrier_all();                                                                                                   \
+        shmemx_##NAME##_add_nb(&cell, 2, 0, &handle), shmemx_##NAME##_inc_nb(&cell, 0, NULL);                                  \
+        EXPECT(handle == NULL);                                                                                                \
+        shmemx_##NAME##_fadd_nb(&was, &cell, 3, 0, &handle), shmemx_##NAME##_finc_nb(&was, &cell, 0, &handle);                 \
+        shmem_quiet();                                                                                                         \
+        EXPECT(was >= 3);                                                                                                      \
+        shmem_barrier_all();                                                                                                   \
+        if (me == 0) {                                                                                                         \
+            EXPECT(cell == 7 * n);                                                                                             \
+            shmemx_##NAME##_cswap_nb(&was, &cell, 7 * n, 5, 0, &handle), shmem_quiet();                                        \
+            EXPECT(was == 7 * n && cell == 5);                                                                                 \
+            shmemx_##NAME##_swap_nb(&was, &cell, 6, 0, &handle), shmem_quiet();                                                \
+            EXPECT(was == 5 && cell == 6);                                                                                     \
+        }                                                                                                                      \
+    } while (0)
+
+static void handles(int me, int n) {
+    NB(int, int);
+    NB(long, long);
+    NB(longlong, long long);
+}
+
+static void signals(int me, int n) {
+    static double data[4];
+    static uint64_t arrived;
+    double const mine[4] = {me, 1, 2, 3};
+    shmem_barrier_all();
+    shmemx_double_put_signal(data, mine, 4, &arrived, 5, (me + 1) % n);
+    shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 5);
+    EXPECT(data[0] == (me + n - 1) % n && data[3] == 3);
+    shmem_barrier_all();
+    shmemx_put_signal(data, mine, 1, &arrived, 6, (me + 1) % n), shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 6);
+    shmem_barrier_all();
+    shmemx_put64_signal(data, mine, 1, &arrived, 7, (me + 1) % n), shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 7);
+    shmem_barrier_all();
+    shmemx_putmem_signal(data, mine, 8, &arrived, 8, (me + 1) % n), shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 8);
+}
+
+int main(void) {
+    shmem_init();
+    int const me = shmem_my_pe(), n = shmem_n_pes();
+    queries(me, n), grids(me, n), reductions(me, n), pieces(me, n), handles(me, n), signals(me, n);
+    return ended();
+}

@@ -1,0 +1,42 @@
+/* One mistake for each argument: what the library of `oshcc -debug` must find (check_mistakes.py says with which words). */
+#include <shmem.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int there[4], flag;
+static uint64_t a_signal;
+
+int main(int argc, char** argv) {
+    char const* const what = argc > 1 ? argv[1] : "";
+    int mine[4] = {0};
+#define IS(name) else if (strcmp(what, name) == 0)
+    if (strcmp(what, "before") == 0) shmem_barrier_all();
+    shmem_init();
+    int* const heap = shmem_malloc(4 * sizeof(int));
+    shmem_ctx_t ctx;
+    shmem_team_t team;
+    shmem_ctx_create(0, &ctx);
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &team);
+    if (shmem_my_pe() != 0) shmem_barrier_all(); /* until the first PE's mistake ends the job */
+    IS("pe") shmem_int_put(there, mine, 4, 99);
+    IS("negative") shmem_int_g(there, -1);
+    IS("ctx pe") shmem_ctx_int_p(ctx, there, 1, 2);
+    IS("stack") shmem_int_put(mine, there, 4, 0);
+    IS("heap") { shmem_int_p(malloc(4), 1, 0); }
+    IS("beyond") shmem_int_put(heap, mine, (size_t)1 << 50, 0);
+    IS("overlap") shmem_int_put(there + 1, there, 3, 0);
+    IS("no context") shmem_ctx_int_p(SHMEM_CTX_INVALID, there, 1, 0);
+    IS("old context") { shmem_ctx_destroy(ctx), shmem_ctx_int_p(ctx, there, 1, 0); }
+    IS("no team") shmem_int_sum_reduce(SHMEM_TEAM_INVALID, there, heap, 2);
+    IS("old team") { shmem_team_destroy(team), shmem_team_sync(team); }
+    IS("root") shmem_int_broadcast(team, there, heap, 2, 1);
+    IS("reduce overlap") shmem_int_sum_reduce(team, there, there + 1, 2);
+    IS("signal op") shmem_int_put_signal(there, mine, 1, &a_signal, 1, 7, 0);
+    IS("signal") shmem_int_put_signal(there, mine, 1, (uint64_t*)(void*)mine, 1, SHMEM_SIGNAL_SET, 0);
+    IS("cmp") shmem_int_test(&flag, 9, 1);
+    IS("iput") shmem_int_iput(heap, mine, (ptrdiff_t)1 << 40, 1, 4, 0);
+    IS("free") shmem_free(heap + 1);
+    IS("after") { shmem_finalize(), shmem_barrier_all(); }
+    shmem_finalize();
+    return 0;
+}

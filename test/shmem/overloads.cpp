@@ -1,0 +1,66 @@
+// C++'s overloads, with and without a context, and std::complex; the twins of <pshmem.h>; <mpp/shmem.h>.
+#include <mpp/shmem.h>
+
+#include <cstdio>
+
+#include <pshmem.h>
+
+namespace {
+
+int failures = 0;
+void expect(bool what, int line) {
+    if (!what && ++failures < 20) std::printf("overloads.cpp:%d: PE %d\n", line, shmem_my_pe());
+}
+#define EXPECT(what) expect(what, __LINE__)
+
+template <class T> void of_type() {
+    int const me = shmem_my_pe(), n = shmem_n_pes(), next = (me + 1) % n, before = (me + n - 1) % n;
+    static T there[4], from[4], sum[4];
+    for (int i = 0; i < 4; ++i) there[i] = T(0), from[i] = static_cast<T>(me + i + 1);
+    shmem_barrier_all();
+    shmem_put(there, from, 3, next);
+    shmem_p(SHMEM_CTX_DEFAULT, there + 3, from[3], next);
+    shmem_barrier_all();
+    for (int i = 0; i < 4; ++i) EXPECT(there[i] == static_cast<T>(before + i + 1));
+    T const* const to_read = there;
+    EXPECT(shmem_g(to_read + 1, next) == static_cast<T>(me + 2) &&
+           shmem_g(SHMEM_CTX_DEFAULT, to_read, next) == static_cast<T>(me + 1));
+    EXPECT(shmem_sum_reduce(SHMEM_TEAM_WORLD, sum, from, 4) == 0);
+    EXPECT(sum[1] == static_cast<T>(n * (n + 1) / 2 + n));
+    shmem_barrier_all();
+}
+
+template <class T> void complex() {
+    static std::complex<T> from[2], sum[2];
+    int const n = shmem_n_pes();
+    from[0] = {static_cast<T>(shmem_my_pe()), 1}, from[1] = {0, 1};
+    shmem_barrier_all();
+    EXPECT(shmem_sum_reduce(SHMEM_TEAM_WORLD, sum, from, 2) == 0);
+    EXPECT(sum[0] == std::complex<T>(static_cast<T>(n * (n - 1) / 2), static_cast<T>(n)));
+    EXPECT(shmem_prod_reduce(SHMEM_TEAM_WORLD, sum, from, 2) == 0);
+    std::complex<T> product{1, 0};
+    for (int i = 0; i < n; ++i) product *= std::complex<T>{0, 1};
+    EXPECT(sum[1] == product);
+    shmem_barrier_all();
+}
+
+} // namespace
+
+int main() {
+    shmem_init();
+    of_type<char>(), of_type<short>(), of_type<int>(), of_type<long>(), of_type<long long>(), of_type<unsigned long>();
+    of_type<float>(), of_type<double>(), of_type<long double>();
+    complex<float>(), complex<double>();
+    static std::complex<double> a, b;
+    a = {1, 2};
+    pshmem_barrier_all();
+    EXPECT(shmem_complexd_sum_reduce(SHMEM_TEAM_WORLD, &b, &a, 1) == 0 &&
+           b == std::complex<double>(shmem_n_pes(), 2 * shmem_n_pes()));
+    static unsigned long counter;
+    shmem_atomic_add(&counter, 2, 0);
+    shmem_barrier_all();
+    EXPECT(shmem_atomic_fetch(&counter, 0) == 2ul * static_cast<unsigned long>(shmem_n_pes()));
+    shmem_sync(SHMEM_TEAM_WORLD);
+    pshmem_finalize();
+    return failures != 0;
+}

@@ -1,0 +1,163 @@
+/* Waiting for memory and testing it, for every type: a PE's elements are set by the one before it, one by one. Locks, and order. */
+#include "check.h"
+
+enum { n_most = 6 };
+static long double cells_[n_most];
+static long lock;
+static int counter, order[2];
+
+static int const skipped[n_most] = {0, 1, 0, 0, 1, 0}; /* the last but one and the second do not count */
+
+#define BEGIN_ROUND(T)                                                                                                         \
+    shmem_barrier_all();                                                                                                       \
+    for (int i = 0; i < n_most; i++) cells[i] = 0;                                                                             \
+    shmem_barrier_all()
+#define SEND(NAME, T, i, value) shmem_##NAME##_p(&cells[i], (T)(value), next)
+
+#define SIMPLE(NAME, T)                                                                                                        \
+    static void simple_##NAME(void) {                                                                                          \
+        int const n = shmem_n_pes(), next = (shmem_my_pe() + 1) % n;                                                           \
+        T* const cells = (T*)(void*)cells_;                                                                                    \
+        static int const compare[] = {SHMEM_CMP_EQ, SHMEM_CMP_NE, SHMEM_CMP_GT, SHMEM_CMP_GE, SHMEM_CMP_LT, SHMEM_CMP_LE};     \
+        static int const with[] = {5, 0, 4, 5, 6, 5}, before[] = {0, 0, 0, 0, 9, 9};                                           \
+        for (int c = 0; c < 6; c++) {                                                                                          \
+            shmem_barrier_all();                                                                                               \
+            cells[0] = (T)before[c];                                                                                           \
+            shmem_barrier_all();                                                                                               \
+            EXPECT(shmem_##NAME##_test(&cells[0], compare[c], (T)with[c]) == 0);                                               \
+            shmem_barrier_all();                                                                                               \
+            SEND(NAME, T, 0, 5);                                                                                               \
+            if (c % 2) shmem_##NAME##_wait_until(&cells[0], compare[c], (T)with[c]);                                           \
+            else                                                                                                               \
+                while (!shmem_##NAME##_test(&cells[0], compare[c], (T)with[c])) {}                                             \
+            EXPECT(cells[0] == 5);                                                                                             \
+        }                                                                                                                      \
+    }
+
+#define MANY(NAME, T)                                                                                                          \
+    static void many_##NAME(void) {                                                                                            \
+        int const n = shmem_n_pes(), next = (shmem_my_pe() + 1) % n;                                                           \
+        T* const cells = (T*)(void*)cells_;                                                                                    \
+        T const wanted[n_most] = {3, 9, 4, 5, 9, 6};                                                                           \
+        int done[n_most];                                                                                                      \
+        size_t which[n_most], seen;                                                                                            \
+        for (int vector = 0; vector < 2; vector++) {                                                                           \
+            BEGIN_ROUND(T);                                                                                                    \
+            EXPECT(vector ? !shmem_##NAME##_test_all_vector(cells, n_most, skipped, SHMEM_CMP_EQ, wanted)                      \
+                          : !shmem_##NAME##_test_all(cells, n_most, skipped, SHMEM_CMP_NE, 0));                                \
+            EXPECT((vector ? shmem_##NAME##_test_any_vector(cells, n_most, NULL, SHMEM_CMP_EQ, wanted)                         \
+                           : shmem_##NAME##_test_any(cells, n_most, NULL, SHMEM_CMP_NE, 0)) == SIZE_MAX);                      \
+            EXPECT((vector ? shmem_##NAME##_test_some_vector(cells, n_most, which, skipped, SHMEM_CMP_EQ, wanted)              \
+                           : shmem_##NAME##_test_some(cells, n_most, which, skipped, SHMEM_CMP_NE, 0)) == 0);                  \
+            shmem_barrier_all();                                                                                               \
+            SEND(NAME, T, 2, 4);                                                                                               \
+            EXPECT((vector ? shmem_##NAME##_wait_until_any_vector(cells, n_most, skipped, SHMEM_CMP_EQ, wanted)                \
+                           : shmem_##NAME##_wait_until_any(cells, n_most, skipped, SHMEM_CMP_NE, 0)) == 2);                    \
+            EXPECT((vector ? shmem_##NAME##_test_any_vector(cells, n_most, skipped, SHMEM_CMP_EQ, wanted)                      \
+                           : shmem_##NAME##_test_any(cells, n_most, skipped, SHMEM_CMP_NE, 0)) == 2);                          \
+            EXPECT((vector ? shmem_##NAME##_test_some_vector(cells, n_most, which, NULL, SHMEM_CMP_EQ, wanted)                 \
+                           : shmem_##NAME##_test_some(cells, n_most, which, NULL, SHMEM_CMP_NE, 0)) == 1);                     \
+            EXPECT(which[0] == 2);                                                                                             \
+            for (int i = 0; i < n_most; i++) done[i] = skipped[i] || i == 2;                                                   \
+            shmem_barrier_all();                                                                                               \
+            SEND(NAME, T, 0, 3), SEND(NAME, T, 3, 5), SEND(NAME, T, 5, 6);                                                     \
+            for (size_t left = 3; left > 0; left -= seen) {                                                                    \
+                seen = vector ? shmem_##NAME##_wait_until_some_vector(cells, n_most, which, done, SHMEM_CMP_EQ, wanted)        \
+                              : shmem_##NAME##_wait_until_some(cells, n_most, which, done, SHMEM_CMP_NE, 0);                   \
+                EXPECT(seen > 0 && seen <= left);                                                                              \
+                if (seen == 0 || seen > left) break;                                                                           \
+                for (size_t i = 0; i < seen; done[which[i++]] = 1) EXPECT(!done[which[i]]);                                    \
+            }                                                                                                                  \
+            if (vector) shmem_##NAME##_wait_until_all_vector(cells, n_most, skipped, SHMEM_CMP_EQ, wanted);                    \
+            else shmem_##NAME##_wait_until_all(cells, n_most, skipped, SHMEM_CMP_NE, 0);                                       \
+            EXPECT(vector ? shmem_##NAME##_test_all_vector(cells, n_most, skipped, SHMEM_CMP_EQ, wanted)                       \
+                          : shmem_##NAME##_test_all(cells, n_most, skipped, SHMEM_CMP_NE, 0));                                 \
+            EXPECT(cells[0] == 3 && cells[1] == 0 && cells[2] == 4 && cells[3] == 5 && cells[4] == 0 && cells[5] == 6);        \
+        }                                                                                                                      \
+        int const none[n_most] = {1, 1, 1, 1, 1, 1};                                                                           \
+        EXPECT(shmem_##NAME##_wait_until_any(cells, n_most, none, SHMEM_CMP_EQ, 77) == SIZE_MAX);                              \
+        EXPECT(shmem_##NAME##_wait_until_some(cells, 0, which, NULL, SHMEM_CMP_EQ, 77) == 0);                                  \
+        EXPECT(shmem_##NAME##_test_all(cells, n_most, none, SHMEM_CMP_EQ, 77) == 1);                                           \
+        shmem_##NAME##_wait_until_all(cells, n_most, none, SHMEM_CMP_EQ, 77);                                                  \
+    }
+MPT_AMO_TYPES(SIMPLE)
+MPT_AMO_TYPES(MANY)
+SIMPLE(short, short)
+SIMPLE(ushort, unsigned short)
+
+#define OLD(NAME, T)                                                                                                           \
+    static void old_##NAME(void) {                                                                                             \
+        int const next = (shmem_my_pe() + 1) % shmem_n_pes();                                                                  \
+        T* const cells = (T*)(void*)cells_;                                                                                    \
+        BEGIN_ROUND(T);                                                                                                        \
+        SEND(NAME, T, 1, 3);                                                                                                   \
+        shmem_##NAME##_wait(&cells[1], 0);                                                                                     \
+        EXPECT(cells[1] == 3);                                                                                                 \
+    }
+OLD(short, short)
+OLD(int, int)
+OLD(long, long)
+OLD(longlong, long long)
+
+static void of_longs(void) {
+    int const next = (shmem_my_pe() + 1) % shmem_n_pes();
+    static long flags[2];
+    shmem_barrier_all();
+    shmem_long_p(&flags[0], 4, next), shmem_long_p(&flags[1], 5, next);
+    (shmem_wait)(&flags[0], 0);
+    (shmem_wait_until)(&flags[1], SHMEM_CMP_GE, 5);
+    EXPECT(flags[0] == 4 && flags[1] == 5);
+}
+
+/* Who has the lock counts, by plain gets and puts: two at once would lose some. */
+static void locks(void) {
+    enum { turns = 30 };
+    for (int i = 0; i < turns; i++) {
+        if (i % 2) shmem_set_lock(&lock);
+        else
+            while (shmem_test_lock(&lock)) {}
+        shmem_int_p(&counter, shmem_int_g(&counter, 0) + 1, 0);
+        shmem_clear_lock(&lock);
+    }
+    shmem_barrier_all();
+    if (shmem_my_pe() == 0) EXPECT(counter == turns * shmem_n_pes());
+    if (shmem_my_pe() == 0) shmem_set_lock(&lock);
+    shmem_barrier_all();
+    EXPECT(shmem_my_pe() == 0 || shmem_test_lock(&lock) != 0);
+    shmem_barrier_all();
+    if (shmem_my_pe() == 0) shmem_clear_lock(&lock);
+    shmem_barrier_all();
+}
+
+/* What comes after a fence is not seen before what came before it. */
+static void ordered(void) {
+    int const next = (shmem_my_pe() + 1) % shmem_n_pes();
+    shmem_ctx_t ctx;
+    EXPECT(shmem_ctx_create(0, &ctx) == 0);
+    for (int i = 1; i < 200; i++) {
+        shmem_ctx_int_p(ctx, &order[0], i, next);
+        if (i % 4 == 0) shmem_ctx_fence(ctx);
+        if (i % 4 == 1) shmem_ctx_quiet(ctx);
+        if (i % 4 == 2) shmem_ctx_pe_quiet(ctx, &next, 1);
+        if (i % 4 == 3) shmem_ctx_int_p(ctx, &order[0], i, next), shmem_ctx_fence(ctx);
+        shmem_ctx_int_p(ctx, &order[1], i, next);
+        shmem_int_wait_until(&order[1], SHMEM_CMP_GE, i);
+        EXPECT(order[0] >= i);
+    }
+    shmem_barrier_all();
+    shmem_int_p(&order[0], 1000, next);
+    shmem_pe_quiet(&next, 1);
+    EXPECT(shmem_int_g(&order[0], next) == 1000);
+    shmem_fence();
+    shmem_ctx_destroy(ctx);
+}
+
+int main(void) {
+    shmem_init();
+#define RUN(NAME, T) simple_##NAME(), many_##NAME();
+    MPT_AMO_TYPES(RUN)
+    simple_short(), simple_ushort(), old_short(), old_int(), old_long(), old_longlong(), of_longs();
+    locks();
+    ordered();
+    return ended();
+}

@@ -34,7 +34,8 @@ template <class Team> void random_calls(Team& t, unsigned seed) {
     {
         int const root = static_cast<int>(d.below(static_cast<unsigned>(n)));
         bool const is_set = d.coin();
-        bytes into(size, 7), const mine = data_of(seed, me, size);
+        auto const mine = data_of(seed, me, size);
+        bytes into(size, 7);
         broadcast(t, into.data(), mine.data(), size, root, is_set);
         EXPECT_EQ(into, is_set && me == root ? bytes(size, 7) : data_of(seed, root, size));
         EXPECT_EQ(mine, data_of(seed, me, size));

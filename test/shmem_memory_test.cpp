@@ -234,7 +234,8 @@ TYPED_TEST(shmem_memory, what_is_not_symmetric_is_told_from_what_is) {
         EXPECT_TRUE(m.is_symmetric(&a[0]));
         EXPECT_FALSE(m.is_symmetric(&local));
         EXPECT_TRUE(m.in_heap(&a[0], sizeof(long)));
-        EXPECT_FALSE(m.in_heap(&a[0], 1 << 20));
+        EXPECT_TRUE(m.in_heap(&a[0], 1 << 20));
+        EXPECT_FALSE(m.in_heap(&a[0], (1 << 20) + 1));
         expect_error(mpt::error_class::arg, {"put", "PE 1", "not symmetric"}, [&] { m.p(&local, 1l, 1); });
         expect_error(mpt::error_class::arg, {"fetch_add", "not symmetric"}, [&] { m.fetch_add(&local, 1l, 1); });
         EXPECT_EQ(m.ptr(&a[0], pe.me()), &a[0]);

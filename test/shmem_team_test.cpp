@@ -87,7 +87,7 @@ TEST_F(shmem_team, numbers_are_translated_through_those_of_all) {
         auto odd = pe.world().split_strided(1, 2, 3), low = pe.world().split_strided(0, 1, 4);
         if (*odd && *low) {
             std::map<int, int> const want{{0, 1}, {1, 3}};
-            for (auto const [a, b] : want) EXPECT_EQ((*odd)->translate(a, **low), mpt::rank{b});
+            for (auto const& [a, b] : want) EXPECT_EQ((*odd)->translate(a, **low), mpt::rank{b});
             EXPECT_FALSE((*odd)->translate(2, **low));
             EXPECT_FALSE((*odd)->translate(3, **low));
             EXPECT_FALSE((*odd)->translate(-1, **low));

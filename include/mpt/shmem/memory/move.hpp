@@ -64,7 +64,7 @@ template <class Stack> void memory<Stack>::get(void* dest, void const* source, s
 
 template <class Stack> template <element T> void memory<Stack>::p(T* dest, T value, rank pe) {
     if (!is_direct(dest)) [[unlikely]]
-        return put_far(dest, &value, sizeof value, pe);
+        return p_far(dest, value, pe);
     auto* const place = reinterpret_cast<T*>(at(dest, pe));
     if constexpr (is_whole<T>) atomic_ref<T>{*place}.store(value, std::memory_order_release); // sync(shmem.word): release
     else std::memcpy(place, &value, sizeof value);

@@ -213,10 +213,12 @@ template <class T> struct same {
     T value;
     T operator[](std::size_t) const noexcept { return value; }
 };
+template <class T> same(T) -> same<T>; // which clang 16 does not find by itself
 template <class T> struct each {
     T const* values;
     T operator[](std::size_t i) const noexcept { return values[i]; }
 };
+template <class T> each(T const*) -> each<T>;
 
 template <class T> bool compares(T a, int cmp, T b) noexcept {
     switch (cmp) {

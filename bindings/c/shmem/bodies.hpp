@@ -26,30 +26,37 @@ template <class T> inline constexpr bool one_word = sizeof(T) <= sizeof(std::uin
 
 // --- puts and gets ------------------------------------------------------------------------------------------------------------
 
-/// Lengths of one element are stores, so that who waits for one never sees a part.
-inline void move(void* into, void const* from, std::size_t n) noexcept {
-    if (n == 8) std::memcpy(into, from, 8);
-    else if (n == 4) std::memcpy(into, from, 4);
-    else std::memmove(into, from, n);
-}
-
 /// Whom a store may wake.
 inline void told(shmem_ctx_t ctx, int pe) {
     if (all().rings) [[unlikely]]
         far::ring(ctx, pe);
+}
+/// The length of one word: stored as a whole, so that who waits for it never sees a part.
+inline bool is_word(std::size_t n) noexcept { return n == 8 || n == 4; }
+inline void move_word(void* into, void const* from, std::size_t n) noexcept {
+    if (n == 8) std::memcpy(into, from, 8);
+    else std::memcpy(into, from, 4);
+}
+/// Apart, so that words need no stack.
+[[gnu::noinline]] inline void put_bytes(shmem_ctx_t ctx, void* at, void const* source, std::size_t n, int pe) {
+    std::memmove(at, source, n);
+    if (n <= sizeof(std::uint64_t)) told(ctx, pe); // it may be a flag
 }
 
 inline void put(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
     auto* const at = reach(ctx, dest, pe);
     if (!at) [[unlikely]]
         return far::put(ctx, dest, source, n, pe);
-    move(at, source, n);
-    if (n <= sizeof(std::uint64_t)) told(ctx, pe); // it may be a flag
+    if (!is_word(n)) return put_bytes(ctx, at, source, n, pe);
+    move_word(at, source, n);
+    told(ctx, pe);
 }
 inline void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
-    if (auto const* const at = reach(ctx, source, pe)) [[likely]]
-        return move(dest, at, n);
-    far::get(ctx, dest, source, n, pe);
+    auto const* const at = reach(ctx, source, pe);
+    if (!at) [[unlikely]]
+        return far::get(ctx, dest, source, n, pe);
+    if (is_word(n)) move_word(dest, at, n);
+    else std::memmove(dest, at, n);
 }
 inline void put_later(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) { put(ctx, dest, source, n, pe); }
 inline void get_later(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) { get(ctx, dest, source, n, pe); }
@@ -166,16 +173,16 @@ template <class T> [[gnu::always_inline]] inline T atomic_fetch_xor(shmem_ctx_t 
         ctx, cell, pe, [&](word<T> w) { return w.fetch_xor(value, std::memory_order_acq_rel); }, // sync(shmem.word): acq_rel
         [&] { return far_atomic<T>(ctx, operation::bxor, cell, value, pe); });
 }
-template <class T> void atomic_add(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+template <class T> [[gnu::always_inline]] inline void atomic_add(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
     static_cast<void>(atomic_fetch_add(ctx, cell, value, pe));
 }
-template <class T> void atomic_and(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+template <class T> [[gnu::always_inline]] inline void atomic_and(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
     static_cast<void>(atomic_fetch_and(ctx, cell, value, pe));
 }
-template <class T> void atomic_or(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+template <class T> [[gnu::always_inline]] inline void atomic_or(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
     static_cast<void>(atomic_fetch_or(ctx, cell, value, pe));
 }
-template <class T> void atomic_xor(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
+template <class T> [[gnu::always_inline]] inline void atomic_xor(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
     static_cast<void>(atomic_fetch_xor(ctx, cell, value, pe));
 }
 
@@ -206,10 +213,12 @@ template <class T> struct same {
     T value;
     T operator[](std::size_t) const noexcept { return value; }
 };
+template <class T> same(T) -> same<T>; // which clang 16 does not find by itself
 template <class T> struct each {
     T const* values;
     T operator[](std::size_t i) const noexcept { return values[i]; }
 };
+template <class T> each(T const*) -> each<T>;
 
 template <class T> bool compares(T a, int cmp, T b) noexcept {
     switch (cmp) {

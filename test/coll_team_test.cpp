@@ -103,6 +103,24 @@ TYPED_TEST(coll_team, who_waits_is_told_of_a_size_that_takes_another_way) {
     }
 }
 
+/// Two ways without a root, which no rank is told of: whoever has met another size does not wait for ever.
+TYPED_TEST(coll_team, who_met_another_size_gives_up_where_nobody_comes) {
+    watchdog const guard{"an exchange that half of the ranks have left"};
+    this->run_team(2, [](auto const& team, int me) {
+        std::vector<int> const one(1), two(2);
+        std::vector<int> room(1);
+        auto const called = [&] {
+            mpt::coll::to_the_end(team, [&](auto const& t) {
+                t.exchange(1 - me, readable(me == 0 ? one : two), 1 - me, writable(room), speaker::allgather);
+                if (me == 0) t.recv(1, speaker::allgather, writable(room));
+            });
+        };
+        if (me == 0) {
+            EXPECT_THROW(called(), mpt::error);
+        } else EXPECT_NO_THROW(called());
+    });
+}
+
 TYPED_TEST(coll_team, many_at_once_meet_in_the_order_of_each_pair) {
     for (std::size_t n : {3u, 3000u, 100000u}) // larger ones wait for their receiver
         this->run_team(3, [n](auto const& team, int me) {

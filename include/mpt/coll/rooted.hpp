@@ -123,26 +123,33 @@ struct shown_sizes {
     std::uint64_t mine = 0;
 };
 
-/// Looks at one rank after the other while this one waits in a call.
+/// Looks at one rank after the other while this one waits in a call. One that has met a size which is not its own takes its turns, and
+/// gives up where it has to wait for a second in one of them: the others may have taken another way.
 template <class Lane> class suspicion {
+    static constexpr std::int64_t patience = 1'000'000'000; // nanoseconds
+
     Lane& lane_;
     group const& who_;
     context_id context_;
     rooted_call mine_, theirs_;
     shown_sizes shown_;
     std::uint64_t size_ = shown_sizes::not_yet; // that another one has shown, and is not ours
+    std::int64_t since_ = 0;                    // when it began to wait
     std::uint32_t asked_ = 0;
     std::int32_t next_ = 0, other_ = -1;
+    bool differs_, in_vain_ = false;
 
 public:
-    suspicion(Lane& l, group const& who, context_id c, rooted_call const& mine, shown_sizes const& shown) noexcept
-        : lane_{l}, who_{who}, context_{c}, mine_{mine}, shown_{shown} {}
+    /// differs: a size was met.
+    suspicion(Lane& l, group const& who, context_id c, rooted_call const& mine, shown_sizes const& shown, bool differs) noexcept
+        : lane_{l}, who_{who}, context_{c}, mine_{mine}, shown_{shown}, differs_{differs} {}
 
     /// Asked in every turn of a wait: most of them are none of the long ones.
     bool operator()() noexcept {
-        if ((mine_.number != 0 || shown_.room) && other_ < 0 && ++asked_ % 8 == 0) look();
-        return other_ >= 0;
+        if ((mine_.number != 0 || shown_.room || differs_) && other_ < 0 && ++asked_ % 8 == 0) look();
+        return other_ >= 0 || in_vain_;
     }
+    bool is_in_vain() const noexcept { return in_vain_; }
     /// Throws what was found.
     void tell(std::int32_t me) const {
         if (other_ < 0) [[likely]]
@@ -153,6 +160,11 @@ public:
 
 private:
     void look() noexcept {
+        if (differs_) {
+            auto const now = static_cast<std::int64_t>(lane_.world().now().count());
+            if (since_ == 0) since_ = now;
+            in_vain_ = in_vain_ || now - since_ > patience;
+        }
         if (shown_.room) size_ = shown_.of(shown_.room, next_);
         if (size_ == shown_.mine) size_ = shown_sizes::not_yet;
         auto const seen = mine_.number == 0 ? 0 : lane_.calls_of(who_.world(next_)).find(context_, mine_.number);

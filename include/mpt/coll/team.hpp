@@ -237,14 +237,14 @@ public:
     template <class Out> void send(std::int32_t to, speaker s, Out const& data) const {
         auto doubt = suspect();
         wire_.send(who_->world(to), call_.label(s), given(detail::read_from(data)), doubt);
-        doubt.tell(me_);
+        tell(doubt);
     }
     /// Exactly into.size() bytes.
     template <class In> void recv(std::int32_t from, speaker s, In const& into) const {
         auto const room = detail::written_to(into);
         auto doubt = suspect();
         auto const got = wire_.recv(who_->world(from), call_.label(s), room, doubt);
-        doubt.tell(me_);
+        tell(doubt);
         check(got, from, room.size());
     }
     template <class Out, class In>
@@ -253,7 +253,7 @@ public:
         auto doubt = suspect();
         auto const got =
             wire_.sendrecv(who_->world(to), given(detail::read_from(data)), who_->world(from), room, call_.label(s), doubt);
-        doubt.tell(me_);
+        tell(doubt);
         check(got, from, room.size());
     }
     /// All at once: what is received is posted before anything is sent, so that nobody waits for somebody's turn.
@@ -297,7 +297,7 @@ public:
         auto doubt = suspect();
         lane.wait({wait_for::receive, wire_.context(), who_->world(from), call_.label(s), size},
                   [&](auto&) { return come() || doubt(); });
-        doubt.tell(me_);
+        tell(doubt);
     }
     scratch memory(std::size_t n) const { return scratch{n}; }
     template <class T> T const& lasting(T const& object) const noexcept { return object; }
@@ -307,7 +307,12 @@ private:
     suspicion<lane<Stack>> suspect() const noexcept {
         shown_sizes shown;
         if (wrong_ && wrong_->shown && meeting_) shown = {meeting_->room.get(), meeting_->shown_by, *wrong_->shown};
-        return {wire_.on(), *who_, wire_.context(), call_, shown};
+        return {wire_.on(), *who_, wire_.context(), call_, shown, differs()};
+    }
+    void tell(suspicion<lane<Stack>> const& doubt) const {
+        doubt.tell(me_);
+        if (doubt.is_in_vain()) [[unlikely]]
+            wrong_->tell();
     }
     source given(source const& data) const noexcept { return differs() ? wrong_->spoilt(data.size()) : data; }
     void check(outcome const& got, std::int32_t from, std::size_t expected) const {

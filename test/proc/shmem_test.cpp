@@ -39,7 +39,7 @@ TEST_F(shmem, static_variables_are_written_read_and_updated_at_any_pe) {
     pe()->p(&counters[1], 10 + me, next);
     pe()->set(&real, 1.5f, next);
     for (int i = 0; i < 25; ++i) pe()->add(&counters[0], 1, 0), pe()->fetch_add(&counters[0], 1, 0);
-    pe()->bit_or(&counters[2], 1l << me % 60, 0);
+    pe()->bit_or(&counters[2], 1l << (me % 60), 0);
     pe().barrier_all();
     for (int i = 0; i < 50; ++i) {
         EXPECT_EQ(local[i], 100 * before + i);

@@ -227,12 +227,15 @@ void complete_pending(binding& b, comm const& c) {
     }
 }
 
-/// Requests outlive their communicator, and its handler hears of their errors. MPI-4.1 section 7.4.3.
+/// Requests outlive their communicator, and its handler hears of their errors. MPI-4.1 section 7.4.3. Forgets those of communicators
+/// whose requests are over.
 void keep_handler(binding& b, comm const& c) {
-    bool const requests = b.requests.alive() > 1; // besides that of all sends that have left
+    std::vector<MPI_Comm> blamed;
+    b.requests.each_now([&](request& r) { blamed.push_back(r.blamed.comm()); });
+    auto const is_blamed = [&](MPI_Comm which) { return std::ranges::find(blamed, which) != blamed.end(); };
     std::lock_guard const g{b.changing};
-    if (!requests) b.outlived.clear();
-    else b.outlived.emplace_back(c.handle, c.handler);
+    std::erase_if(b.outlived, [&](auto const& one) { return !is_blamed(one.first); });
+    if (is_blamed(c.handle)) b.outlived.emplace_back(c.handle, c.handler);
 }
 
 void free_comm(call& on, MPI_Comm& handle, bool when_done) {

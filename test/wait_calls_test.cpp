@@ -53,7 +53,7 @@ TEST(calls, of_several_threads_are_whole_or_not_there) {
     };
     std::thread a{writer, world, 11}, b{writer, self, 13};
     int found = 0;
-    for (std::uint32_t i = 0; i < 2'000'000 && found < 20'000; ++i) {
+    for (std::uint32_t i = 0; found < 20'000; ++i) { // the writers begin when there is a CPU for them
         auto const n = i % 64 + 1;
         auto const of_a = l.find(world, n), of_b = l.find(self, n);
         found += (of_a != 0) + (of_b != 0);
@@ -62,7 +62,6 @@ TEST(calls, of_several_threads_are_whole_or_not_there) {
     }
     stop = true;
     a.join(), b.join();
-    EXPECT_GT(found, 0);
 }
 
 } // namespace

@@ -37,11 +37,11 @@ def by_wrappers(tree, source, tmp):
     return [tmp / name for name in ('oshcc', 'debug', 'apart', 'oshc++', 'oshcxx')]
 
 
-def check_debug(tree, tmp):
+def check_debug(tree, tmp, clean):
     """The library that checks is found by the run path, and checks."""
     (tmp / 'mistake.c').write_text(MISTAKE)
     run(tree / 'bin/oshcc', '-debug', tmp / 'mistake.c', '-o', tmp / 'mistake')
-    done = subprocess.run([tree / 'bin/oshrun', '-n', '2', tmp / 'mistake'], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([tree / 'bin/oshrun', '-n', '2', tmp / 'mistake'], capture_output=True, text=True, timeout=60, env=clean)
     if done.returncode == 0 or 'shmem_int_p: pe is 7; allowed: 0 to 1' not in done.stderr:
         sys.exit(f'oshcc -debug: a PE that there is not: exit code {done.returncode}, "{done.stderr}"')
 
@@ -67,8 +67,8 @@ def main():
         tree = check_installed.install_and_move(build, tmp)
         if missing := [name for name in TREE if not (tree / name).exists()]:
             sys.exit(f'missing in the tree: {", ".join(missing)}')
-        check_debug(tree, tmp)
-        clean = {k: v for k, v in os.environ.items() if k != 'LD_LIBRARY_PATH'}
+        clean = {k: v for k, v in os.environ.items() if k != 'LD_LIBRARY_PATH'} # which comes before a run path
+        check_debug(tree, tmp, clean)
         for program in by_wrappers(tree, source, tmp) + by_build_systems(tree, source, tmp):
             if (said := output(tree / 'bin/oshrun', '-n', '4', program, env=clean, timeout=60).strip()) != 'mpt: 4 PEs, sum 10':
                 sys.exit(f'{program}: "{said}"')

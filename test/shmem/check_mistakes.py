@@ -2,9 +2,12 @@
 """Runs a program that makes one mistake a run, with the library that checks arguments: each ends the job with a sentence that names
 the call, the argument and its value. And with the library that does not: contexts that are none are found out there, too.
 usage: check_mistakes.py MPTRUN CHECKED PROGRAM"""
+import os
 import subprocess
 import sys
 
+# Both libraries have one name: a run path finds the right one, and LD_LIBRARY_PATH, which comes before it, one for both programs.
+CLEAN = {k: v for k, v in os.environ.items() if k != 'LD_LIBRARY_PATH'}
 FOUND = {
     'before': 'shmem_barrier_all: called before shmem_init',
     'pe': 'shmem_int_put: pe is 99; allowed: 0 to 1',
@@ -40,7 +43,7 @@ FOUND_ALWAYS = {
 def wrong(mptrun, program, mistakes):
     for mistake, sentence in mistakes.items():
         ranks = '1' if mistake in ('before', 'after') else '2'
-        done = subprocess.run([mptrun, '-n', ranks, program, mistake], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([mptrun, '-n', ranks, program, mistake], capture_output=True, text=True, timeout=60, env=CLEAN)
         if done.returncode == 0 or sentence not in done.stderr:
             yield f'{mistake}: exit code {done.returncode}, expected "{sentence}", got "{done.stderr.strip()}"'
 

@@ -59,7 +59,8 @@ install: build-install/build.ninja
 	meson install -C build-install
 
 build-asan/build.ninja: | setup
-	meson setup -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=0 $(LINES) $(MESON_OPTIONS) build-asan
+	meson setup -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=0 -Dover_streams=false $(LINES) \
+	  $(MESON_OPTIONS) build-asan
 
 asan: build-asan/build.ninja
 	ninja -C build-asan $(NINJA_FLAGS)

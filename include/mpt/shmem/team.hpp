@@ -91,6 +91,7 @@ std::optional<group> team<Stack>::strided(std::int32_t start, std::int32_t strid
     auto const last = start + std::int64_t{stride} * (size - 1);
     if (last < 0 || last >= this->size() || (stride == 0 && size > 1)) return std::nullopt;
     std::vector<std::int32_t> world;
+    world.reserve(static_cast<std::size_t>(size));
     for (std::int32_t i = 0; i < size; ++i) world.push_back(who_.world(start + i * stride));
     return group::of(std::move(world));
 }
@@ -144,6 +145,7 @@ template <class Stack> auto team<Stack>::split(std::int32_t colour, std::int32_t
         if (auto const& [c, k] = all[static_cast<std::size_t>(i)]; c == colour) in.emplace_back(k, i);
     std::ranges::sort(in);
     std::vector<std::int32_t> world;
+    world.reserve(in.size());
     for (auto const& [k, i] : in) world.push_back(who_.world(i));
     return std::make_unique<team>(*run_, context, group::of(std::move(world)));
 }

@@ -217,9 +217,11 @@ TEST(CIntercommunicators, HaveANameAndHints) {
 TEST(CIntercommunicators, GroupsThatOverlapAreRefusedOnAllRanks) {
     ranks(4, [](int me, int) {
         auto left = comm_of({0, 1}, me), right = comm_of({1, 2}, me);
-        MPI_Comm made = MPI_COMM_NULL;
         auto const create = [&](MPI_Comm local, int other) {
-            return MPI_Intercomm_create(local, local == left ? 0 : 1, MPI_COMM_WORLD, other, 3, &made);
+            MPI_Comm made = MPI_COMM_NULL;
+            int const code = MPI_Intercomm_create(local, local == left ? 0 : 1, MPI_COMM_WORLD, other, 3, &made);
+            EXPECT_EQ(made, MPI_COMM_NULL);
+            return code;
         };
         auto const why = {"not disjoint", "rank 1 of the job is in both"};
         if (me == 0) expect_failure(create(left, 2), MPI_ERR_COMM, why);
@@ -229,7 +231,6 @@ TEST(CIntercommunicators, GroupsThatOverlapAreRefusedOnAllRanks) {
             EXPECT_EQ(create(left, 2), MPI_ERR_COMM);
             second.join();
         }
-        EXPECT_EQ(made, MPI_COMM_NULL);
         for (auto* c : {&left, &right})
             if (*c != MPI_COMM_NULL) MPI_Comm_free(c);
     });

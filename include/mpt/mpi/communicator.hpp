@@ -213,7 +213,7 @@ public:
             return communicator<Stack>{*s_->run, context, s_->who, s_->me};
         });
     }
-    /// The same, begun here; its wait() gives the communicator. All ranks begin it.
+    /// The same, begun here; its wait() gives the communicator, without a topology. All ranks begin it.
     as<collective_request<Stack, communicator<Stack>>> idup() const {
         return Errors::run([&] {
             return this->started(

@@ -213,22 +213,26 @@ public:
             return communicator<Stack>{*s_->run, context, s_->who, s_->me};
         });
     }
-    /// The same, begun here; its wait() gives the communicator, without a topology. All ranks begin it.
+    /// The same, begun here; its wait() gives the communicator, with the topology of one that has it. All ranks begin it.
     as<collective_request<Stack, communicator<Stack>>> idup() const {
-        return Errors::run([&] {
-            return this->started(
-                size() ? s_->run->new_context() : context_id{},
-                [](auto const& t, context_id& c) {
-                    coll::broadcast(t, std::as_writable_bytes(std::span{&c, 1}), 0);
-                },
-                [run = s_->run, who = s_->who, me = s_->me](context_id c) {
-                    return communicator<Stack>{*run, c, who, me};
-                });
-        });
+        return Errors::run([&] { return duplicated([](communicator<Stack> c) { return c; }); });
     }
     /// One communicator for each color, ranks ordered by key, then by rank here. Ranks without a color get none. Collective.
     as<std::optional<communicator<Stack>>> split(std::optional<int> color, int key = 0) const {
         return Errors::run([&] { return split_by(color, key); });
+    }
+
+protected:
+    /// make(communicator) is what wait() gives.
+    template <class Make> auto duplicated(Make make) const {
+        return this->started(
+            size() ? s_->run->new_context() : context_id{},
+            [](auto const& t, context_id& c) {
+                coll::broadcast(t, std::as_writable_bytes(std::span{&c, 1}), 0);
+            },
+            [run = s_->run, who = s_->who, me = s_->me, make](context_id c) {
+                return make(communicator<Stack>{*run, c, who, me});
+            });
     }
 
 private:

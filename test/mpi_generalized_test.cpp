@@ -72,4 +72,53 @@ TYPED_TEST(mpi_generalized, one_that_goes_uncompleted_was_cancelled) {
         mpt::generalized const unused{world};
     });
 }
+
+TYPED_TEST(mpi_generalized, tells_what_its_query_says_and_is_freed_once) {
+    this->job(1, [](auto world) {
+        int asked = 0, freed = 0;
+        std::vector<bool> cancelled;
+        mpt::generalized_callbacks const call{.query = [&]() -> mpt::message_info {
+                                                  return {0, 3, 10u + static_cast<unsigned>(++asked)};
+                                              },
+                                              .free = [&] { ++freed; },
+                                              .cancel = [&](bool complete) { cancelled.push_back(complete); }};
+        {
+            mpt::generalized work{world, call};
+            auto r = work.request();
+            EXPECT_FALSE(r.get_status());
+            r.cancel();
+            EXPECT_EQ(asked, 0);
+            work.complete({.bytes = 5});
+            r.cancel();
+            EXPECT_EQ(cancelled, (std::vector{false, true}));
+            EXPECT_EQ(r.get_status()->bytes, 11u); // asked each time
+            EXPECT_TRUE(r.pending());
+            EXPECT_EQ(freed, 0);
+            EXPECT_EQ(r.wait().bytes, 12u);
+            EXPECT_EQ(freed, 1);
+            EXPECT_EQ(r.wait().bytes, 12u) << "what it told";
+            EXPECT_EQ(r.get_status()->tag, 3);
+            EXPECT_EQ(asked, 2);
+        }
+        { mpt::generalized{world, call}.complete(); } // waited for by nobody
+        EXPECT_EQ(freed, 2);
+        EXPECT_EQ(asked, 2);
+    });
+}
+
+TYPED_TEST(mpi_generalized, ends_with_the_error_that_it_failed_by) {
+    this->job(1, [](auto world) {
+        int freed = 0;
+        mpt::generalized work{world, {.free = [&] { ++freed; }}};
+        auto r = work.request();
+        work.fail(mpt::error{mpt::errc::usage, "the disk is full"});
+        EXPECT_TRUE(r.test());
+        for (int i = 0; i < 2; ++i) try {
+                static_cast<void>(r.wait());
+                ADD_FAILURE() << "it failed";
+            } catch (mpt::error const& e) { EXPECT_STREQ(e.what(), "the disk is full"); }
+        EXPECT_EQ(freed, 1);
+        EXPECT_THROW(work.fail(mpt::error{mpt::errc::usage, "again"}), mpt::error);
+    });
+}
 } // namespace

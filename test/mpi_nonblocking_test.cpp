@@ -95,4 +95,24 @@ TYPED_TEST(mpi_nonblocking, a_root_that_is_not_there_is_refused_and_leaves_the_r
         EXPECT_EQ(world.iallreduce(1).wait(), 2);
     });
 }
+
+TYPED_TEST(mpi_nonblocking, communicators_made_meanwhile_have_messages_and_names_of_their_own) {
+    this->job(3, [](auto world) {
+        int const me = world.rank(), right = (me + 1) % 3, left = (me + 2) % 3;
+        auto first = world.idup(), second = world.idup();
+        world.send(me, right, 1);
+        auto const b = second.wait(), a = first.wait();
+        EXPECT_EQ(a.rank(), me);
+        EXPECT_EQ(a.size(), 3);
+        EXPECT_TRUE(a.context() != b.context() && a.context() != world.context() && b.context() != world.context());
+        a.send(10 + me, right, 1), b.send(20 + me, right, 1);
+        EXPECT_EQ(b.template recv<int>(left, 1), 20 + left);
+        EXPECT_EQ(a.template recv<int>(left, 1), 10 + left);
+        EXPECT_EQ(world.template recv<int>(left, 1), left);
+        EXPECT_EQ(a.allreduce(me), 3);
+        a.set_name("halo");
+        EXPECT_EQ(a.view().name(), "halo");
+        EXPECT_EQ(a.dup().name() + b.name(), "");
+    });
+}
 } // namespace

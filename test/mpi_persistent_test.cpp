@@ -38,6 +38,23 @@ TYPED_TEST(mpi_persistent, each_run_brings_what_the_data_are_then) {
         });
 }
 
+TYPED_TEST(mpi_persistent, a_ready_one_meets_the_receive_that_was_started_before) {
+    this->job(2, [](auto world) {
+        int const other = 1 - world.rank();
+        std::vector<int> mine(3000), theirs(3000);
+        auto in = mpt::persistent_recv(world, theirs, other, 4);
+        auto out = mpt::persistent_rsend(world, mine, other, 4);
+        for (int run = 0; run < 3; ++run) {
+            std::ranges::fill(mine, 10 * run + world.rank());
+            in.start();
+            world.barrier();
+            out.start(), out.wait();
+            EXPECT_EQ(in.wait().template count<int>(), 3000u);
+            EXPECT_EQ(theirs, std::vector<int>(3000, 10 * run + other));
+        }
+    });
+}
+
 TYPED_TEST(mpi_persistent, one_that_waits_for_nothing_is_withdrawn_and_others_are_refused) {
     this->job(1, [](auto world) {
         int x = 0;

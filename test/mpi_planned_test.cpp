@@ -135,6 +135,10 @@ TYPED_TEST(mpi_planned, both_sides_of_an_intercommunicator_get_what_the_other_br
             EXPECT_EQ(theirs[at(r)], list(at(r + 1), 1 - side));
         }
         EXPECT_EQ(best.front(), bring.back());
+        std::ranges::fill(all, -1), std::ranges::fill(best, -1);
+        mpt::done(across, [&](auto const& to) { to.allgather(one, all), to.allreduce(one, best, mpt::max); });
+        EXPECT_EQ(all, bring);
+        EXPECT_EQ(best.front(), bring.back());
         auto parts = mpt::planned(across, [&](auto const& to) {
             list const counts = side == 0 ? list{4, 2} : list{2, 2, 2};
             part.resize(at(counts[at(me)]));
@@ -172,6 +176,10 @@ TYPED_TEST(mpi_planned, neighbours_swap_as_often_as_one_likes) {
             EXPECT_EQ(theirs, (lists{list(2, left), list(at(right), run)}));
             EXPECT_EQ(one.front(), 6 + 40 * run);
         }
+        auto const twin = ring->idup().wait(); // has the same neighbours
+        one = {100 + me};
+        mpt::done(twin, [&](auto const& to) { to.neighbor_allgather(one, both); });
+        EXPECT_EQ(both, (list{100 + left, 100 + right}));
     });
 }
 
@@ -271,6 +279,102 @@ TYPED_TEST(mpi_planned, data_of_any_datatype_go_where_their_layouts_say) {
             });
             all.out.pop_back();
             EXPECT_THROW(world.alltoallw(all.out, all.in), mpt::error);
+        });
+}
+
+/// What is written down does what is expected: here and now, begun, and twice as a plan.
+template <class World, class Write, class Fill, class Expect>
+void in_every_form(World const& world, Write const& write, Fill const& fill, Expect const& expect) {
+    int run = 0;
+    fill(++run), mpt::done(world, write), expect(run);
+    fill(++run), mpt::begun(world, write).wait(), expect(run);
+    auto plan = mpt::planned(world, write);
+    for (int i = 0; i < 2; ++i) fill(++run), plan.start(), plan.wait(), expect(run);
+}
+
+TYPED_TEST(mpi_planned, layouts_go_in_and_come_out_of_all_that_take_pieces) {
+    auto const seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    for (int n : {1, 4})
+        this->job(n, [n, seed](auto world) {
+            int const me = world.rank(), root = n / 2;
+            list everybody(at(n)), nobody;
+            std::iota(everybody.begin(), everybody.end(), 0);
+            auto const check = [&](auto& x, auto const& write) {
+                in_every_form(
+                    world, write, [&](int run) { x.fill(run); }, [&](int run) { x.expect(run); });
+            };
+            typed_exchange up{seed, me, list{root}, me == root ? everybody : nobody};
+            check(up, [&](auto const& to) { to.gatherv(up.out[0], up.in, root); });
+            typed_exchange down{seed, me, me == root ? everybody : nobody, list{root}};
+            check(down, [&](auto const& to) { to.scatterv(down.out, down.in[0], root); });
+
+            pair_of_layouts const cast{seed, root, 0};
+            auto memory = me == root ? cast.before(0) : cast.after(0);
+            auto const type = me == root ? cast.leaves() : cast.comes();
+            mpt::typed_source const read{memory.data(), 1, type};
+            mpt::typed_sink const write{memory.data(), 1, type};
+            in_every_form(
+                world, [&](auto const& to) { to.broadcast(read, write, root); },
+                [&](int run) {
+                    if (me == root) std::ranges::copy(cast.before(run), memory.begin());
+                    else std::ranges::fill(memory, -2);
+                },
+                [&](int run) { EXPECT_EQ(memory, me == root ? cast.before(run) : cast.after(run)); });
+
+            typed_exchange mine{seed, me, list{0}, nobody}, all{seed, 0, nobody, everybody};
+            std::vector<mpt::typed_source> again;
+            for (int r = 0; r < n; ++r) again.emplace_back(all.coming[at(r)].data(), 1, all.from[at(r)].comes());
+            in_every_form(
+                world, [&](auto const& to) { to.allgatherv(mine.out[0], again, all.in); },
+                [&](int run) { mine.fill(run), all.fill(run); }, [&](int run) { all.expect(run); });
+        });
+}
+
+TYPED_TEST(mpi_planned, what_comes_takes_the_place_of_what_went) {
+    for (int n : {1, 2, 5})
+        this->job(n, [n](auto world) {
+            int const me = world.rank();
+            auto const length = [me](int r) { return 1 + (r + me) % 3 + r * me; }; // the same from the other side
+            auto const value = [](int run, int from, int to, int i) { return 1000 * run + 100 * from + 10 * to + i; };
+            auto const one_gap = [&](int run, int r, int from, int to) {
+                list l(at(2 * length(r)), -1);
+                for (int i = 0; i < length(r); ++i) l[at(2 * i)] = value(run, from, to, i);
+                return l;
+            };
+            auto const of_all = [&](int run, bool come) {
+                lists all;
+                for (int r = 0; r < n; ++r) all.push_back(come ? one_gap(run, r, r, me) : one_gap(run, r, me, r));
+                return all;
+            };
+            lists whole = of_all(0, false), gaps = whole;
+            auto const fill = [&](lists& to, int run) {
+                auto const from = of_all(run, false);
+                for (int r = 0; r < n; ++r) std::ranges::copy(from[at(r)], to[at(r)].begin()); // which plans refer to
+            };
+            list even(at(2 * n));
+            std::vector<mpt::typed_source> out;
+            std::vector<mpt::typed_sink> in;
+            for (int r = 0; r < n; ++r) {
+                auto const t = mpt::datatype::vector(length(r), 1, 2, mpt::datatype::named(mpt::element_kind::c_int));
+                out.emplace_back(gaps[at(r)].data(), 1, t), in.emplace_back(gaps[at(r)].data(), 1, t);
+            }
+            in_every_form(
+                world,
+                [&](auto const& to) {
+                    to.alltoall_in_place(even), to.alltoallv_in_place(whole), to.alltoallw_in_place(out, in);
+                },
+                [&](int run) {
+                    for (int i = 0; i < 2 * n; ++i) even[at(i)] = value(run, me, i / 2, i % 2);
+                    fill(whole, run), fill(gaps, run);
+                },
+                [&](int run) {
+                    for (int i = 0; i < 2 * n; ++i) EXPECT_EQ(even[at(i)], value(run, i / 2, me, i % 2));
+                    EXPECT_EQ(whole, of_all(run, true));
+                    EXPECT_EQ(gaps, of_all(run, true));
+                });
+            out.pop_back();
+            EXPECT_THROW(mpt::done(world, [&](auto const& to) { to.alltoallw_in_place(out, in); }), mpt::error);
         });
 }
 

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <optional>
 #include <thread>
 
 #include "support/job_of.hpp"
@@ -85,6 +86,62 @@ TYPED_TEST(mpi_request, waiting_twice_throws_the_same) {
         EXPECT_TRUE(r.test());
         auto moved = std::move(r);
         EXPECT_THROW(moved.wait(), error);
+    });
+}
+
+TYPED_TEST(mpi_request, its_status_is_told_before_it_is_waited_for) {
+    this->job(2, [](auto world) {
+        if (world.rank() == 0) {
+            EXPECT_EQ(world.template recv<int>(1), 1); // nothing is sent before
+            world.rsend(counted(2, 1), 1, 8);          // both receives are posted
+            auto const four = counted(4, 1);
+            return void(world.irsend(four, 1, 9).wait());
+        }
+        std::vector<int> two(2), three(3);
+        auto r = world.irecv(two, 0, 8), s = world.irecv(three, 0, 9);
+        EXPECT_FALSE(r.get_status());
+        world.send(1, 0);
+        std::optional<message_info> seen;
+        while (!seen) seen = r.get_status();
+        EXPECT_EQ(seen->bytes, 2 * sizeof(int));
+        EXPECT_EQ(seen->tag, 8);
+        EXPECT_EQ(two, counted(2, 1));
+        EXPECT_TRUE(r.pending());
+        EXPECT_EQ(r.wait().bytes, seen->bytes);
+        EXPECT_FALSE(r.pending());
+        EXPECT_EQ(r.get_status()->tag, 8);
+        while (!s.test()) {}
+        EXPECT_THROW(static_cast<void>(s.get_status()), error) << "too long a message";
+        EXPECT_TRUE(s.pending());
+        EXPECT_THROW(s.wait(), error);
+    });
+}
+
+TYPED_TEST(mpi_request, a_message_that_was_taken_is_received_while_others_go_on) {
+    this->job(2, [](auto world) {
+        for (std::size_t n : {3u, 300000u}) {
+            if (world.rank() == 0) {
+                auto const data = counted(n, 1);
+                auto first = world.isend(data, 1, 5);
+                auto second = world.isend(data, 1, 6);
+                first.wait(), second.wait();
+            } else {
+                std::vector<int> got(n), all(n);
+                auto taken = world.mprobe(0, 5);
+                auto r = taken.irecv(got);
+                EXPECT_EQ(world.recv(all, 0, 6).template count<int>(), n);
+                std::vector<typename TestFixture::request> one;
+                one.push_back(std::move(r));
+                EXPECT_EQ(wait_any(one), 0u);
+                auto const m = one[0].wait();
+                EXPECT_EQ(m.tag, 5);
+                EXPECT_EQ(m.template count<int>(), n);
+                EXPECT_EQ(got, counted(n, 1));
+                EXPECT_EQ(all, got);
+                EXPECT_FALSE(taken.irecv(got).pending()) << "once";
+            }
+            world.barrier();
+        }
     });
 }
 

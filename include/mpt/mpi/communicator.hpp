@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,7 @@ template <class Stack> struct communicator_state {
     mutable std::uint32_t rooted_calls = 0; // collectives with a root so far: one thread is in one at a time
     mutable coll::meeting shared;           // memory for its collectives
     mutable std::uint32_t joint_calls = 0;  // the same of both sides of an intercommunicator as one team
+    mutable std::string name{};
     mutable native_atomics::atomic<std::uint32_t> schedules{0}; // collectives begun so far that do not block
 
     communicator_state(runtime<Stack>& r, context_id context, group g, rank me_here)
@@ -75,6 +77,9 @@ public:
         return communicator_view<Stack, Other>{*s_};
     }
     communicator_state<Stack> const& native() const noexcept { return *s_; }
+    /// What the program calls it; not while another thread gives it a name. Copies have none. Section 7.8.
+    std::string const& name() const noexcept { return s_->name; }
+    void set_name(std::string name) const { s_->name = std::move(name); }
 
     // --- send -------------------------------------------------------------------------------------------------------------
     /// Sends a value or a contiguous range; returns when the buffer may be reused. MPI-4.1 section 3.2.1.
@@ -85,12 +90,19 @@ public:
     template <class T> as<void> ssend(T const& data, mpt::rank to, mpt::tag t = 0) const {
         return Errors::run([&] { send_checked("ssend", data, to, t, send_mode::synchronous); });
     }
+    /// The same as send, where the receive is known to be posted. A promise that does not hold is not found out. Section 3.4.
+    template <class T> as<void> rsend(T const& data, mpt::rank to, mpt::tag t = 0) const {
+        return Errors::run([&] { send_checked("rsend", data, to, t, send_mode::standard); });
+    }
     /// Starts a send from a buffer that outlives the request. Section 3.7.2.
     template <class T> as<request> isend(T const& data, mpt::rank to, mpt::tag t = 0) const {
         return Errors::run([&] { return isend_checked("isend", data, to, t, send_mode::standard); });
     }
     template <class T> as<request> issend(T const& data, mpt::rank to, mpt::tag t = 0) const {
         return Errors::run([&] { return isend_checked("issend", data, to, t, send_mode::synchronous); });
+    }
+    template <class T> as<request> irsend(T const& data, mpt::rank to, mpt::tag t = 0) const {
+        return Errors::run([&] { return isend_checked("irsend", data, to, t, send_mode::standard); });
     }
     /// A temporary would die before the message is sent: move a container in, and get it back from the future.
     template <growable C>
@@ -108,6 +120,9 @@ public:
     template <class T>
         requires(!std::is_lvalue_reference_v<T> && !std::ranges::borrowed_range<T>)
     as<request> issend(T&&, mpt::rank, mpt::tag = 0) const = delete;
+    template <class T>
+        requires(!std::is_lvalue_reference_v<T> && !std::ranges::borrowed_range<T>)
+    as<request> irsend(T&&, mpt::rank, mpt::tag = 0) const = delete;
     template <laid_out_room T>
         requires(!std::is_lvalue_reference_v<T>)
     as<request> irecv(T&&, mpt::rank = any_source, mpt::tag = any_tag) const = delete;
@@ -198,9 +213,26 @@ public:
             return communicator<Stack>{*s_->run, context, s_->who, s_->me};
         });
     }
+    /// The same, begun here; its wait() gives the communicator, with the topology of one that has it. All ranks begin it.
+    as<collective_request<Stack, communicator<Stack>>> idup() const {
+        return Errors::run([&] { return duplicated([](communicator<Stack> c) { return c; }); });
+    }
     /// One communicator for each color, ranks ordered by key, then by rank here. Ranks without a color get none. Collective.
     as<std::optional<communicator<Stack>>> split(std::optional<int> color, int key = 0) const {
         return Errors::run([&] { return split_by(color, key); });
+    }
+
+protected:
+    /// make(communicator) is what wait() gives.
+    template <class Make> auto duplicated(Make make) const {
+        return this->started(
+            size() ? s_->run->new_context() : context_id{},
+            [](auto const& t, context_id& c) {
+                coll::broadcast(t, std::as_writable_bytes(std::span{&c, 1}), 0);
+            },
+            [run = s_->run, who = s_->who, me = s_->me, make](context_id c) {
+                return make(communicator<Stack>{*run, c, who, me});
+            });
     }
 
 private:
@@ -315,10 +347,20 @@ public:
         }
     }
     message_info const& info() const noexcept { return info_; }
-    template <receivable T> message_info recv(T&& into) {
-        auto const room = detail::room_of(into);
+    template <message_room T> message_info recv(T&& into) {
+        sink const room{detail::room_of(into)};
         if (!a_) return info_;
-        return detail::seen_by("recv", s_->who, s_->wire.recv(*std::exchange(a_, nullptr), room), room.size());
+        auto const& wire = s_->wire;
+        waiting const about{wait_for::receive, wire.context(), any_source, any_tag, room.size()};
+        return detail::seen_by("recv", s_->who, wire.finish(*started(room), about), room.size());
+    }
+    /// Starts to receive it, once. Section 3.8.3.
+    template <message_room T>
+        requires(std::is_lvalue_reference_v<T> || !laid_out_room<T>)
+    basic_request<Stack> irecv(T&& into) {
+        sink const room{detail::room_of(into)};
+        if (!a_) return {};
+        return {s_->wire, s_->who, started(room), room.size()};
     }
     template <growable C> C recv() {
         constexpr auto one = sizeof(std::ranges::range_value_t<C>);
@@ -327,6 +369,13 @@ public:
         c.resize(info_.bytes / one);
         recv(c);
         return c;
+    }
+
+private:
+    protocol::request* started(sink const& room) {
+        auto* const r = s_->wire.start_recv(*a_, room);
+        a_ = nullptr;
+        return r;
     }
 };
 

@@ -52,6 +52,8 @@ public:
     group const& members() const noexcept { return s_->ours; }
     group const& remote_members() const noexcept { return s_->who; }
     using messages::context;
+    using messages::name;
+    using messages::set_name;
     /// The same with another error policy.
     template <class Other> intercommunicator_view<Stack, Other> with() const noexcept {
         return intercommunicator_view<Stack, Other>{*s_};
@@ -62,11 +64,13 @@ public:
     using messages::improbe;
     using messages::iprobe;
     using messages::irecv;
+    using messages::irsend;
     using messages::isend;
     using messages::issend;
     using messages::mprobe;
     using messages::probe;
     using messages::recv;
+    using messages::rsend;
     using messages::send;
     using messages::sendrecv;
     using messages::ssend;

@@ -126,6 +126,7 @@ public:
     std::span<mpt::rank const> sources() const noexcept { return shape_->sources(); }
     std::span<mpt::rank const> destinations() const noexcept { return shape_->destinations(); }
     as<topology_communicator<Stack>> dup() const;
+    begun<topology_communicator<Stack>> idup() const;
 
     /// all: room for what each source brings. Section 8.6.1.
     template <sendable T, receivable R> as<void> neighbor_allgather(T const& mine, R&& all) const {
@@ -263,6 +264,14 @@ public:
 template <class Stack, class Errors> auto topology_view<Stack, Errors>::dup() const -> as<topology_communicator<Stack>> {
     return Errors::run([&] {
         return topology_communicator<Stack>{this->base::template with<errors::throwing>().dup(), *shape_};
+    });
+}
+
+template <class Stack, class Errors> auto topology_view<Stack, Errors>::idup() const -> begun<topology_communicator<Stack>> {
+    return Errors::run([&] {
+        return this->duplicated([shape = *shape_](communicator<Stack> c) {
+            return topology_communicator<Stack>{std::move(c), shape};
+        });
     });
 }
 

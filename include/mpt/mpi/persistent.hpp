@@ -55,6 +55,12 @@ persistent<Stack> persistent_send(communicator_view<Stack, Errors> const& on, T&
         return mode == send_mode::standard ? view.isend(from, to, t) : view.issend(from, to, t);
     }};
 }
+/// The same where the receive is posted before each start. MPI-4.1 section 3.4: a ready send.
+template <class Stack, class Errors, class T>
+    requires(std::is_lvalue_reference_v<T> || std::ranges::borrowed_range<T>)
+persistent<Stack> persistent_rsend(communicator_view<Stack, Errors> const& on, T&& data, rank to, tag t = 0) {
+    return persistent_send(on, std::forward<T>(data), to, t);
+}
 template <class Stack, class Errors, message_room T>
     requires(std::is_lvalue_reference_v<T> || std::ranges::borrowed_range<T>)
 persistent<Stack> persistent_recv(communicator_view<Stack, Errors> const& on, T&& into, rank from = any_source,

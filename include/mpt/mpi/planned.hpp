@@ -7,10 +7,12 @@
 ///        for (...) { step.start(); work(); step.wait(); }
 ///
 ///        auto lists = mpt::begun(world, [&](auto const& all) { all.alltoallv(leaving, coming); });    ...   lists.wait();
+///        mpt::done(world, [&](auto const& all) { all.broadcast(read_column, write_column, 0); });                       here and now
 ///
 ///   The function gets every collective in the form without results: what goes in and what comes out are ranges of the caller's, which
 ///   must stay where they are, as long as they are when it is written down. With v: a range of ranges, one for each rank; nothing tells
-///   lengths. With w: a range of layouts (datatype/typed.hpp). On an intercommunicator pieces are the other side's, on a communicator with a topology there are those of neighbours
+///   lengths. With w: a range of layouts (datatype/typed.hpp), which all others with v take too. A piece that is read and written is two
+///   layouts of the same memory: a source and a sink. In place: no piece is of the same memory as another one. On an intercommunicator pieces are the other side's, on a communicator with a topology there are those of neighbours
 ///   too. All ranks write the same down, in the same order among the collectives that do not block.
 ///
 ///   Cost      as the collective itself; what its algorithm keeps is made once.
@@ -26,6 +28,11 @@ namespace mpt::inline v0 {
 /// Data that are there as long as a plan: an lvalue, or a view of elements.
 template <class T>
 concept standing = sendable<T> && (std::is_lvalue_reference_v<T> || std::ranges::borrowed_range<T>);
+/// The same, or a layout of such.
+template <class T>
+concept standing_data = standing<T> || (laid_out<T> && std::is_lvalue_reference_v<T>);
+template <class T>
+concept standing_room = receivable<T> || (laid_out_room<T> && std::is_lvalue_reference_v<T>);
 
 namespace detail {
 
@@ -47,12 +54,18 @@ public:
         std::span<std::byte> const bytes = room_of(data);
         coll::broadcast(all_, coll::place{bytes}, root);
     }
+    /// The memory that `in` writes is the one that `out` reads.
+    template <laid_out Out, laid_out_room In> void broadcast(Out& out, In& in, rank root) const {
+        check("broadcast", root);
+        same("broadcast", source{bytes_of(out)}.size(), sink{room_of(in)}.size());
+        coll::broadcast(all_, coll::place{bytes_of(out), room_of(in)}, root);
+    }
     /// all counts at the root only, here and below.
     template <standing T, receivable R> void gather(T&& mine, R&& all, rank root) const {
         auto const [one, pieces] = shares<T>("gather", root, bytes_of(mine), room_of(all));
         coll::gather(all_, source{one}, coll::blocks{pieces, one.size()}, root);
     }
-    template <standing T, class Lists> void gatherv(T&& mine, Lists& all, rank root) const {
+    template <standing_data T, class Lists> void gatherv(T&& mine, Lists& all, rank root) const {
         check("gatherv", root);
         if (at(root)) fits("gatherv", all);
         coll::gatherv(all_, source{bytes_of(mine)}, rooms(all), root);
@@ -61,11 +74,10 @@ public:
         auto const [one, pieces] = shares<T>("scatter", root, room_of(mine), bytes_of(all));
         coll::scatter(all_, coll::const_blocks{pieces, one.size()}, sink{one}, root);
     }
-    template <class Lists, receivable T> void scatterv(Lists& all, T&& mine, rank root) const {
+    template <class Lists, standing_room T> void scatterv(Lists& all, T&& mine, rank root) const {
         check("scatterv", root);
         if (at(root)) fits("scatterv", all);
-        std::span<std::byte> const into = room_of(mine);
-        coll::scatterv(all_, lists(all), sink{into}, root);
+        coll::scatterv(all_, lists(all), sink{room_of(mine)}, root);
     }
     template <standing T, receivable R> void allgather(T&& mine, R&& all) const {
         std::span<std::byte const> const one = bytes_of(mine);
@@ -76,6 +88,11 @@ public:
     template <standing T, class Lists> void allgatherv(T&& mine, Lists& all) const {
         fits("allgatherv", all);
         coll::allgather(all_, source{bytes_of(mine)}, [&](std::int32_t r) { return coll::place{room_at(all, r)}; });
+    }
+    /// Each piece as it is read and as it is written.
+    template <standing_data T, range_of_layouts Out, range_of_rooms In> void allgatherv(T&& mine, Out& out, In& in) const {
+        fits("allgatherv", out), fits("allgatherv", in);
+        coll::allgather(all_, source{bytes_of(mine)}, places(out, in));
     }
     template <standing R, receivable I> void alltoall(R&& mine, I&& all) const {
         std::span<std::byte const> const out = bytes_of(mine);
@@ -91,6 +108,26 @@ public:
     template <range_of_layouts Out, range_of_rooms In> void alltoallw(Out& mine, In& all) const {
         fits("alltoallw", mine), fits("alltoallw", all);
         coll::alltoallv(all_, lists(mine), rooms(all));
+    }
+    /// In place: what comes from a rank takes the place of what it gets, and is as long.
+    template <receivable R>
+        requires one_side
+    void alltoall_in_place(R&& all) const {
+        auto const each = count(all) / static_cast<std::size_t>(pieces_);
+        share("alltoall_in_place", count(all), each);
+        coll::alltoall_in_place(all_, coll::blocks{room_of(all), each * sizeof(element_t<R>)});
+    }
+    template <class Lists>
+        requires one_side
+    void alltoallv_in_place(Lists& all) const {
+        fits("alltoallv_in_place", all);
+        coll::alltoall_in_place(all_, [&](std::int32_t r) { return coll::place{room_at(all, r)}; });
+    }
+    template <range_of_layouts Out, range_of_rooms In>
+        requires one_side
+    void alltoallw_in_place(Out& out, In& in) const {
+        fits("alltoallw_in_place", out), fits("alltoallw_in_place", in);
+        coll::alltoall_in_place(all_, places(out, in));
     }
 
     // --- reductions, element by element -------------------------------------------------------------------------------------------
@@ -145,6 +182,11 @@ protected:
     template <class Lists> static auto rooms(Lists& all) {
         return [&all](std::int32_t r) { return sink{room_at(all, r)}; };
     }
+    template <class Out, class In> static auto places(Out& out, In& in) {
+        return [&out, &in](std::int32_t r) {
+            return coll::place{bytes_of(std::ranges::begin(out)[r]), room_of(std::ranges::begin(in)[r])};
+        };
+    }
     template <class Lists> static auto lists(Lists& all) {
         return [&all](std::int32_t r) { return source{bytes_of(std::ranges::begin(all)[r])}; };
     }
@@ -198,7 +240,7 @@ public:
         must_be("neighbor_allgather", base::count(all), base::count(mine), sources());
         coll::neighbor_allgather(this->team(), near(), source{one}, coll::blocks{pieces, one.size()});
     }
-    template <standing T, class Lists> void neighbor_allgatherv(T&& mine, Lists& all) const {
+    template <standing_data T, class Lists> void neighbor_allgatherv(T&& mine, Lists& all) const {
         must_be("neighbor_allgatherv", std::ranges::size(all), 1, sources());
         coll::neighbor_allgather(this->team(), near(), source{bytes_of(mine)}, base::rooms(all));
     }
@@ -278,40 +320,51 @@ private:
     }
 };
 
-/// Collective: all ranks write the same down. Nothing is sent before start().
-template <class Stack, class Errors, class What>
-typename Errors::template as<planned_collectives<Stack>> planned(communicator_view<Stack, Errors> const& c, What const& what) {
-    auto const& s = c.native();
-    return Errors::run([&] {
-        return planned_collectives<Stack>{
-            {s.wire, s.who, s.me, s.rooted_calls}, s.next_schedule(), [&](auto const& t, auto& kept) {
-                what(detail::collectives_on_ranges{t, t.me(), t.size(), kept});
-            }};
-    });
-}
-template <class Stack, class Errors, class What> typename Errors::template as<planned_collectives<Stack>>
-planned(intercommunicator_view<Stack, Errors> const& c, What const& what) {
-    auto const& s = c.native();
-    return Errors::run([&] {
-        return planned_collectives<Stack>{
-            {s.wire, s.ours, s.me, s.rooted_calls}, s.next_schedule(), [&](auto const& t, auto& kept) {
-                coll::between const sides{t, s.who};
-                what(detail::collectives_on_ranges{sides, t.me(), s.who.size(), kept});
-            }};
-    });
-}
-template <class Stack, class Errors, class What>
-typename Errors::template as<planned_collectives<Stack>> planned(topology_view<Stack, Errors> const& c, What const& what) {
-    auto const& s = c.native();
-    return Errors::run([&] {
-        return planned_collectives<Stack>{
-            {s.wire, s.who, s.me, s.rooted_calls}, s.next_schedule(), [&](auto const& t, auto& kept) {
-                what(detail::collectives_of_neighbours{t, c.shape(), kept});
-            }};
-    });
-}
+namespace detail {
+using kept_operations = std::vector<std::shared_ptr<void>>;
 
-/// The same, started.
+/// Gives `what` the collectives of a communicator, by a team of its own side.
+template <class Stack, class Errors, class Team, class What>
+void offer(communicator_view<Stack, Errors> const&, Team const& t, kept_operations& kept, What const& what) {
+    what(collectives_on_ranges{t, t.me(), t.size(), kept});
+}
+template <class Stack, class Errors, class Team, class What>
+void offer(topology_view<Stack, Errors> const& c, Team const& t, kept_operations& kept, What const& what) {
+    what(collectives_of_neighbours{t, c.shape(), kept});
+}
+template <class Stack, class Errors, class Team, class What>
+void offer(intercommunicator_view<Stack, Errors> const& c, Team const& t, kept_operations& kept, What const& what) {
+    coll::between const sides{t, c.native().who};
+    what(collectives_on_ranges{sides, t.me(), c.native().who.size(), kept});
+}
+/// Shared memory of collectives that block: those of one call meet there, whichever form it has.
+template <class Stack, class Errors> coll::meeting* meeting_of(communicator_view<Stack, Errors> const& c) noexcept {
+    return &c.native().shared;
+}
+template <class Stack, class Errors> coll::meeting* meeting_of(intercommunicator_view<Stack, Errors> const&) noexcept {
+    return nullptr;
+}
+template <class View> coll::team<typename View::stack_type> own_side(View const& c, coll::meeting* shared = nullptr) noexcept {
+    auto const& s = c.native();
+    return {s.wire, c.members(), s.me, s.rooted_calls, shared};
+}
+} // namespace detail
+
+/// Collective: all ranks write the same down. Nothing is sent before start().
+template <class View, class What> auto planned(View const& c, What const& what) {
+    return View::errors_type::run([&] {
+        auto const write = [&](auto const& t, auto& kept) { detail::offer(c, t, kept, what); };
+        return planned_collectives<typename View::stack_type>{detail::own_side(c), c.native().next_schedule(), write};
+    });
+}
+/// The same here and now: nothing is written down.
+template <class View, class What> auto done(View const& c, What const& what) {
+    return View::errors_type::run([&] {
+        detail::kept_operations kept;
+        detail::offer(c, detail::own_side(c, detail::meeting_of(c)), kept, what);
+    });
+}
+/// What planned() writes down, started.
 template <class View, class What> auto begun(View const& c, What const& what) {
     return View::errors_type::run([&] {
         auto p = planned(c.template with<errors::throwing>(), what);

@@ -6,10 +6,12 @@
 ///               a receive, that may never come. A peer forgets a send at its next progress; until then its buffer is kept.
 ///   future<C>   from isend(std::move(container)) and irecv<container>(): owns the container, and wait() gives it back.
 ///
+///   get_status() tells what wait() would, where it would not wait, and leaves the request as it is.
 ///   wait_all, wait_any, wait_some, test_all, test_any, test_some work on ranges of requests of one environment.
 ///   MPI-4.1 section 3.7.
 #pragma once
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -35,6 +37,31 @@ namespace detail {
         checks::failed(call, out.how);
     return {source, out.label, static_cast<std::size_t>(out.bytes), out.how == status::cancelled};
 }
+
+/// What the program says of an operation that is its own (mpi/generalized.hpp). Empty functions: nothing is asked or done.
+struct user_operation {
+    std::function<message_info()> query;
+    std::function<void()> free;
+    std::function<void(bool complete)> cancel;
+    std::optional<error> failure{};     // what it ended with
+    std::optional<message_info> seen{}; // what query said when it ended
+
+    message_info ask(message_info const& told) const {
+        if (failure) throw *failure;
+        if (seen) return *seen;
+        return query ? query() : told;
+    }
+    /// Nobody asks any more but for what was said now.
+    void end(message_info const& told) {
+        try {
+            seen = ask(told);
+        } catch (error const& e) { failure = e; }
+        release();
+    }
+    void release() {
+        if (free) std::exchange(free, nullptr)();
+    }
+};
 } // namespace detail
 
 template <class Stack> class [[nodiscard]] basic_request {
@@ -45,6 +72,7 @@ template <class Stack> class [[nodiscard]] basic_request {
     int exceptions_ = 0;           // on their way when this was made
     bool over_ = false;            // complete when it was made, and not waited for yet
     std::optional<outcome> end_{}; // once it is known; nothing: there was no operation
+    std::shared_ptr<detail::user_operation> user_{};
 
 public:
     using stack_type = Stack;
@@ -53,6 +81,11 @@ public:
     basic_request() = default;
     basic_request(channel<Stack> wire, group who, protocol::request* r, std::size_t room)
         : wire_{wire}, who_{std::move(who)}, r_{r}, room_{room}, exceptions_{std::uncaught_exceptions()} {}
+    /// Of an operation of the program's.
+    basic_request(channel<Stack> wire, group who, protocol::request* r, std::shared_ptr<detail::user_operation> user)
+        : basic_request{wire, std::move(who), r, std::size_t{0}} {
+        user_ = std::move(user);
+    }
     /// One that is complete: what a send gives that has left at once.
     basic_request(channel<Stack> wire, group who, outcome const& end, std::size_t room)
         : wire_{wire}, who_{std::move(who)}, room_{room}, over_{true}, end_{end} {}
@@ -61,6 +94,7 @@ public:
         if (this == &o) return *this;
         settle();
         wire_ = o.wire_, who_ = std::move(o.who_), room_ = o.room_, exceptions_ = o.exceptions_, end_ = o.end_;
+        user_ = std::move(o.user_);
         r_ = std::exchange(o.r_, nullptr);
         over_ = std::exchange(o.over_, false);
         return *this;
@@ -74,16 +108,27 @@ public:
         if (r_) {
             end_ = wire_->finish(*r_, about());
             r_ = nullptr;
+            if (user_) [[unlikely]]
+                user_->end(told("wait", end_));
         }
         over_ = false;
-        if (!end_) return {proc_null, any_tag, 0};
-        return detail::seen_by("wait", who_, *end_, room_);
+        if (user_) [[unlikely]]
+            return user_->ask({});
+        return told("wait", end_);
     }
     /// One round of progress; true: complete, and wait() will not wait.
     bool test() { return !r_ || wire_->test(*r_); }
+    /// One round of progress; where the request is complete what wait() would tell, or throw. MPI-4.1 section 3.7.6.
+    std::optional<message_info> get_status() {
+        if (!test()) return std::nullopt;
+        auto const seen = told("get_status", r_ ? std::optional{r_->result} : end_);
+        return user_ ? user_->ask(seen) : seen;
+    }
     /// Asks to withdraw; wait() then says whether it was. MPI-4.1 section 3.8.4.
     void cancel() {
-        if (r_) wire_->cancel(*r_);
+        if (!r_) return;
+        if (!user_ || !user_->cancel) return void(wire_->cancel(*r_));
+        user_->cancel(wire_->on().enter([this](auto&) { return r_->complete; }));
     }
 
     /// For the wait and test families. nullptr: complete, if it is pending at all.
@@ -91,6 +136,10 @@ public:
     std::optional<channel<Stack>> const& wire() const noexcept { return wire_; }
 
 private:
+    message_info told(char const* call, std::optional<outcome> const& end) const {
+        if (!end) return {proc_null, any_tag, 0};
+        return detail::seen_by(call, who_, *end, room_);
+    }
     waiting about() const noexcept {
         auto const send = r_ && r_->kind == protocol::role::send;
         return {send ? wait_for::pending_send : wait_for::pending_receive, wire_->context(),
@@ -101,6 +150,7 @@ private:
         try {
             if (std::uncaught_exceptions() > exceptions_) wire_->abandon(*r_, about());
             else wire_->finish(*r_, about());
+            if (user_) user_->release();
         } catch (error const&) { // the job is over: nobody will touch the buffer any more
         }
         r_ = nullptr;

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <linux/futex.h>
@@ -93,6 +94,7 @@ struct job::impl {
     int exceptions = std::uncaught_exceptions();
     bool left = false;
     std::shared_ptr<pmi1_line> launcher; // who must hear of our end by words; mptrun sees it
+    std::mutex naming;                   // threads of this rank may name communicators at once
 };
 
 job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::string_view job_values)
@@ -169,9 +171,10 @@ std::span<std::byte const> job::address(rank peer, unsigned slot, unsigned lane)
 
 /// The name is there when its context is. One that finds no room goes without: reports then give the context's number.
 void job::name(context_id context, std::string_view what) noexcept {
+    std::scoped_lock const turn{impl_->naming};
     auto const number = static_cast<std::uint64_t>(context);
     for (auto& n : record(me_).names) {
-        auto const now = n.context.load(std::memory_order_relaxed); // order: only this rank writes it
+        auto const now = n.context.load(std::memory_order_relaxed); // order: written in turns, by this rank alone
         if (now != 0 && now != number) continue;
         put(n.text, what);
         n.context.store(number, std::memory_order_release); // sync(boot.name): release

@@ -1,5 +1,6 @@
 #include <cstring>
 #include <map>
+#include <thread>
 
 #include "support/dice.hpp"
 #include "support/pes.hpp"
@@ -148,6 +149,70 @@ TYPED_TEST(shmem_job, the_team_of_the_node_is_who_is_mapped) {
         for (int p = 0; p < pe.size(); ++p) mapped += pe.memory().is_direct(a.data()) || p == pe.me();
         EXPECT_EQ(node.size(), mapped);
         mpt::shmem::sync(node);
+    });
+}
+
+/// What has which place, in a plain list.
+TEST(shmem_resources, a_private_one_is_alone_and_others_go_where_the_fewest_are) {
+    seeds const s{50};
+    for (unsigned seed = s.first; seed < s.first + s.count; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        dice d{seed};
+        auto const places = d.below(6);
+        mpt::shmem::resources pool{places};
+        std::vector<std::pair<std::uint32_t, bool>> users; // place, alone
+        auto const at = [&](std::uint32_t p) { return std::ranges::count(users, p, &std::pair<std::uint32_t, bool>::first); };
+        for (int step = 0; step < 100; ++step) {
+            if (!users.empty() && d.below(3) == 0) {
+                auto const gone = users.begin() + d.below(static_cast<unsigned>(users.size()));
+                pool.leave(gone->first);
+                users.erase(gone);
+            } else {
+                bool const alone = d.coin();
+                auto const p = pool.find(alone);
+                std::uint32_t unused = 0;
+                auto least = std::numeric_limits<std::ptrdiff_t>::max(); // of places that no private one has
+                for (std::uint32_t i = 1; i <= places; ++i) {
+                    unused += at(i) == 0;
+                    if (!std::ranges::count(users, std::pair{i, true})) least = std::min(least, at(i));
+                }
+                ASSERT_EQ(p.has_value(), !alone || unused != 0);
+                if (!p) continue;
+                ASSERT_LE(*p, places);
+                ASSERT_EQ(std::ranges::count(users, std::pair{*p, true}), 0);
+                ASSERT_EQ(*p == 0, least == std::numeric_limits<std::ptrdiff_t>::max());
+                if (*p != 0) { ASSERT_EQ(at(*p), alone ? 0 : least); }
+                pool.take(*p, alone);
+                users.emplace_back(*p, alone);
+            }
+            std::uint32_t unused = 0;
+            for (std::uint32_t i = 1; i <= places; ++i) unused += at(i) == 0;
+            ASSERT_EQ(pool.unused(), unused);
+            ASSERT_EQ(pool.owned(), std::ranges::count(users, true, &std::pair<std::uint32_t, bool>::second));
+        }
+    }
+}
+
+TYPED_TEST(shmem_job, threads_register_up_to_a_number_beside_contexts) {
+    auto v = this->small().template set<"MPT_CONTEXTS">("1");
+    v = v.template set<"MPT_REGISTERED_THREADS">("1");
+    this->on(2, v, [&](auto& pe) {
+        auto& job = pe.job();
+        EXPECT_TRUE(job.register_thread());
+        EXPECT_TRUE(job.register_thread());
+        EXPECT_EQ(job.use().threads, 1u);
+        EXPECT_FALSE(job.create_context({.is_private = true}));
+        std::thread{[&] {
+            EXPECT_FALSE(job.register_thread());
+            job.unregister_thread();
+        }}.join();
+        job.unregister_thread();
+        auto alone = job.create_context({.is_private = true});
+        ASSERT_TRUE(alone);
+        EXPECT_EQ(job.use().owned, 1u);
+        job.destroy(std::move(alone));
+        EXPECT_EQ(job.use().unused, 1u);
+        pe.barrier_all();
     });
 }
 

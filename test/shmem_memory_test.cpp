@@ -247,4 +247,23 @@ TYPED_TEST(shmem_memory, what_is_not_symmetric_is_told_from_what_is) {
     });
 }
 
+TYPED_TEST(shmem_memory, puts_are_done_when_they_return_where_that_is_asked_for) {
+    auto const v = this->small().template set<"MPT_PUT_EARLY">("off");
+    this->on(3, v, [&](auto& pe) {
+        typename TestFixture::template array<long> a{pe, 100};
+        int const next = (pe.me() + 1) % pe.size(), before = (pe.me() + 2) % pe.size();
+        for (long round = 1; round <= 50; ++round) {
+            std::vector<long> const data(50, 10 * round + pe.me());
+            pe->put(&a[0], std::span<long const>{data}, next);
+            pe->iput(&a[50], data.data(), 2, 1, 25, next);
+            pe->p(&a[99], round, next);
+            pe.sync_all(); // completes nothing
+            for (int const i : {0, 49, 50, 98}) ASSERT_EQ(a[static_cast<std::size_t>(i)], 10 * round + before);
+            ASSERT_EQ(a[99], round);
+            pe.sync_all();
+        }
+        pe.barrier_all();
+    });
+}
+
 } // namespace

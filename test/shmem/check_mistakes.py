@@ -19,6 +19,7 @@ FOUND = {
     'overlap': '12 bytes) overlap',
     'no context': 'shmem_ctx_int_p: ctx is SHMEM_CTX_INVALID',
     'old context': 'shmem_ctx_int_p: ctx is no context, or one that was destroyed',
+    'private': 'shmem_ctx_int_p: ctx is private, and another thread made it',
     'no team': 'shmem_int_sum_reduce: team is SHMEM_TEAM_INVALID',
     'old team': 'shmem_team_sync: team is no team, or one that was destroyed',
     'root': 'shmem_int_broadcast: PE_root is 1; allowed: 0 to 0',

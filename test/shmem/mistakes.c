@@ -1,10 +1,16 @@
 /* One mistake for each argument: what the library of `oshcc -debug` must find (check_mistakes.py says with which words). */
+#include <pthread.h>
 #include <shmem.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int there[4], flag;
 static uint64_t a_signal;
+
+static void* use(void* ctx) {
+    shmem_ctx_int_p(*(shmem_ctx_t*)ctx, there, 1, 0);
+    return NULL;
+}
 
 int main(int argc, char** argv) {
     char const* const what = argc > 1 ? argv[1] : "";
@@ -27,6 +33,12 @@ int main(int argc, char** argv) {
     IS("overlap") shmem_int_put(there + 1, there, 3, 0);
     IS("no context") shmem_ctx_int_p(SHMEM_CTX_INVALID, there, 1, 0);
     IS("old context") { shmem_ctx_destroy(ctx), shmem_ctx_int_p(ctx, there, 1, 0); }
+    IS("private") {
+        pthread_t other;
+        shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx);
+        shmem_ctx_int_p(ctx, there, 1, 0); /* the maker may */
+        pthread_create(&other, NULL, use, &ctx), pthread_join(other, NULL);
+    }
     IS("no team") shmem_int_sum_reduce(SHMEM_TEAM_INVALID, there, heap, 2);
     IS("old team") { shmem_team_destroy(team), shmem_team_sync(team); }
     IS("root") shmem_int_broadcast(team, there, heap, 2, 1);

@@ -33,6 +33,7 @@ asking& asking::context(shmem_ctx_t ctx, char const* name) {
     auto const& slot = the_contexts[place_in_table(ctx)];
     if (ctx == SHMEM_CTX_INVALID) refuse(std::string{name} + " is SHMEM_CTX_INVALID");
     if (slot.handle != ctx) refuse(std::string{name} + " is no context, or one that was destroyed");
+    if (is_another_threads(ctx)) refuse(std::string{name} + " is private, and another thread made it");
     return *this;
 }
 asking& asking::team(shmem_team_t team, char const* name) {

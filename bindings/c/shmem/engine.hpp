@@ -36,6 +36,7 @@ struct context_slot {
     shmem_team_t team = nullptr;
     std::unique_ptr<std::byte*[]> places; // null: those of all PEs
     std::uintptr_t generation = 0;
+    std::uint64_t maker = 0; // the thread's number
 };
 
 struct engine {
@@ -53,6 +54,7 @@ struct engine {
 
     mpt::shmem::job<stack>& job() { return env->job(); }
     mpt::shmem::memory<stack>& memory() { return env->memory(); }
+    std::uint64_t caller() { return job().run().world().self(); }
     lane<stack>& its_lane() { return job().run().lane_of(mpt::shmem::job<stack>::world_context); }
 };
 

@@ -105,7 +105,13 @@ int local_pes(int* pes, std::size_t n);
 void destroy_team(shmem_team_t team);
 int create_context(shmem_team_t team, long options, shmem_ctx_t* made);
 void destroy_context(shmem_ctx_t ctx);
+/// Private, and another thread has made it.
+bool is_another_threads(shmem_ctx_t ctx);
 int team_of(shmem_ctx_t ctx, shmem_team_t* team);
+/// Threads that call need not register; those that do share a pool with the contexts. Not 0: too many are registered.
+int register_thread();
+void unregister_thread();
+void tell_use(int* places, int* unused, int* owned, int* contexts, int* threads);
 /// Sessions of a context are hints that this library does not need. An unknown context ends the job.
 inline void session_hint(shmem_ctx_t ctx, long = 0, shmem_ctx_session_config_t const* = nullptr, long = 0) { context_of(ctx); }
 

@@ -186,6 +186,7 @@ int create_context(shmem_team_t team, long options, shmem_ctx_t* made) {
         auto& slot = e.contexts[place];
         slot.places = places_of(e, *t);
         slot.team = team;
+        slot.maker = e.caller();
         slot.engine = std::move(engine_context);
         *made = handle_of<shmem_ctx_t>(place, ++slot.generation, most_contexts);
         the_contexts[place] = {*made, slot.places.get(), t->size()};
@@ -200,6 +201,12 @@ void destroy_context(shmem_ctx_t ctx) {
         end_context(here(), place_in_table(ctx));
     });
 }
+bool is_another_threads(shmem_ctx_t ctx) {
+    auto& e = here();
+    std::lock_guard const g{e.changing};
+    auto const& slot = e.contexts[place_in_table(ctx)];
+    return slot.engine && slot.engine->options().is_private && slot.maker != e.caller();
+}
 int team_of(shmem_ctx_t ctx, shmem_team_t* team) {
     *team = SHMEM_TEAM_INVALID;
     if (ctx == SHMEM_CTX_INVALID) return -1;
@@ -207,6 +214,22 @@ int team_of(shmem_ctx_t ctx, shmem_team_t* team) {
     std::lock_guard const g{here().changing};
     *team = here().contexts[place_in_table(ctx)].team;
     return 0;
+}
+int register_thread() {
+    return guarded([] { return here().job().register_thread() ? 0 : 1; });
+}
+void unregister_thread() {
+    guarded([] { here().job().unregister_thread(); });
+}
+void tell_use(int* places, int* unused, int* owned, int* contexts, int* threads) {
+    guarded([=] {
+        auto const use = here().job().use();
+        *places = static_cast<int>(use.places);
+        *unused = static_cast<int>(use.unused);
+        *owned = static_cast<int>(use.owned);
+        *contexts = static_cast<int>(use.contexts);
+        *threads = static_cast<int>(use.threads);
+    });
 }
 int world_of(shmem_ctx_t ctx, int pe) {
     if (ctx == SHMEM_CTX_DEFAULT) return pe;

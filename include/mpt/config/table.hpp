@@ -165,6 +165,10 @@ consteval auto rows_of_shmem() {
             {"SHMEM_SYMMETRIC_SIZE"}),
         count ("MPT_CONTEXTS", 1024, 0, 1'000'000, local,
             "contexts of OpenSHMEM that a PE may have at once, beside the default one", guess, {"SHMEM_MAX_CTX"}),
+        count ("MPT_REGISTERED_THREADS", 1024, 0, 1'000'000, local,
+            "threads of a PE that may be registered at once (shmemx_thread_register)", guess, {"SHMEM_MAX_THREADS"}),
+        toggle("MPT_PUT_EARLY", state::on, local,
+            "a put of OpenSHMEM that the PE's agent does returns before it is done there", guess, {"SHMEM_DMAPP_PUT_NBI"}),
     };
     // clang-format on
 }

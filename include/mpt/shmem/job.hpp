@@ -5,7 +5,7 @@
 ///        +-- memory           puts, gets, atomic updates (shmem/memory.hpp)
 ///        +-- map              what of the heap is taken (shmem/heap_map.hpp)
 ///        +-- sets             active sets that were named, each a team
-///        `-- default context, and a count of the others
+///        `-- default context; a count of the others, registered threads, and the pool they share (job/resources.hpp)
 ///
 ///   It stands on the runtime that MPI stands on, in a context of its own: a program may use both (shmem/environment.hpp).
 ///
@@ -21,6 +21,7 @@
 #include <mpt/coll/allreduce.hpp>
 #include <mpt/shmem/heap_map.hpp>
 #include <mpt/shmem/job/context.hpp>
+#include <mpt/shmem/job/resources.hpp>
 
 namespace mpt::inline v0::shmem {
 
@@ -31,8 +32,10 @@ template <class Stack> class job {
     typename team<Stack>::maybe node_;
     heap_map map_;
     context<Stack> default_;
-    std::mutex changing_; // contexts and active sets
-    std::uint32_t contexts_ = 0, most_contexts_;
+    std::mutex changing_; // contexts, threads and active sets
+    std::uint32_t contexts_ = 0, most_contexts_, most_threads_;
+    shmem::resources resources_{most_contexts_};
+    std::map<std::uint64_t, resources::place> threads_; // that are registered, by their numbers
     std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::unique_ptr<team<Stack>>> sets_;
     bool finished_ = false;
 
@@ -44,7 +47,8 @@ public:
     explicit job(runtime<Stack>& run)
         : run_{&run}, world_{run, world_context, group::range(0, run.size())}, memory_{run, world_context, world_.native()},
           node_{make_node()}, map_{memory_.heap().size()}, default_{memory_, world_},
-          most_contexts_{run.configuration().template get<"MPT_CONTEXTS">()} {
+          most_contexts_{run.configuration().template get<"MPT_CONTEXTS">()},
+          most_threads_{run.configuration().template get<"MPT_REGISTERED_THREADS">()} {
         run.job().name(world_context, "SHMEM_TEAM_WORLD");
     }
     job(job const&) = delete;
@@ -86,7 +90,7 @@ public:
 
     // --- contexts. Section 9.5 ------------------------------------------------------------------------------------------------------
     context<Stack>& default_context() noexcept { return default_; }
-    /// Null: there are as many as may be.
+    /// Null: there are as many as may be, or none can be private.
     std::unique_ptr<context<Stack>> create_context(team<Stack>& t, context_options o = {});
     std::unique_ptr<context<Stack>> create_context(context_options o = {}) { return create_context(world_, o); }
     /// Completes what was begun on it.
@@ -96,6 +100,17 @@ public:
         return contexts_;
     }
     std::uint32_t most_contexts() const noexcept { return most_contexts_; }
+
+    // --- threads that register: Cray's. What they do is complete at quiet(), as all else ----------------------------------------------
+    /// The caller; again: nothing. False: as many as may be are registered.
+    bool register_thread();
+    /// The caller, if it is registered: completes what it has begun.
+    void unregister_thread();
+    resource_use use() {
+        std::lock_guard const g{changing_};
+        return {resources_.places(), resources_.unused(), resources_.owned(), contexts_,
+                static_cast<std::uint32_t>(threads_.size())};
+    }
 
 private:
     std::unique_ptr<team<Stack>> make_node() {
@@ -197,8 +212,10 @@ template <class Stack> void job<Stack>::exhausted(std::size_t n, std::size_t ali
 // --- contexts -----------------------------------------------------------------------------------------------------------------------------
 template <class Stack> std::unique_ptr<context<Stack>> job<Stack>::create_context(team<Stack>& t, context_options o) {
     std::lock_guard const g{changing_};
-    if (contexts_ == most_contexts_) return nullptr;
-    auto c = std::make_unique<context<Stack>>(memory_, t, o);
+    auto const place = resources_.find(o.is_private);
+    if (contexts_ == most_contexts_ || !place) return nullptr;
+    auto c = std::make_unique<context<Stack>>(memory_, t, o, *place);
+    resources_.take(*place, o.is_private);
     ++contexts_;
     return c;
 }
@@ -206,7 +223,28 @@ template <class Stack> void job<Stack>::destroy(std::unique_ptr<context<Stack>> 
     if (!c) return;
     c->quiet();
     std::lock_guard const g{changing_};
+    resources_.leave(c->place());
     --contexts_;
+}
+
+// --- threads ------------------------------------------------------------------------------------------------------------------------------
+template <class Stack> bool job<Stack>::register_thread() {
+    std::lock_guard const g{changing_};
+    auto const self = run_->world().self();
+    if (threads_.contains(self)) return true;
+    if (threads_.size() == most_threads_) return false;
+    auto const place = *resources_.find(false);
+    threads_.emplace(self, place);
+    resources_.take(place, false);
+    return true;
+}
+template <class Stack> void job<Stack>::unregister_thread() {
+    memory_.quiet();
+    std::lock_guard const g{changing_};
+    auto const known = threads_.find(run_->world().self());
+    if (known == threads_.end()) return;
+    resources_.leave(known->second);
+    threads_.erase(known);
 }
 
 } // namespace mpt::inline v0::shmem

@@ -8,7 +8,7 @@
 ///   memory, the heap goes through the window, too. The window has one domain of atomicity with the direct way (rma/element.hpp).
 ///
 ///   Complete  everything is complete here when it returns, and, where it is direct, there as well: the nbi forms of OpenSHMEM are these.
-///             What an agent does is complete at quiet().
+///             What an agent does is complete at quiet(); of a put, where MPT_PUT_EARLY is off, when it returns.
 ///   Order     fence() orders the stores of the direct way by an instruction, and confirms what agents owe; quiet() is a full fence.
 ///             Elements of 1, 2, 4 or 8 bytes, atomic updates and signals are released, and acquired by g(), fetch() and who waits.
 ///   Wake      who waits for memory (await) naps at most MPT_NAP. Where CPUs are scarce, a store of an element, an update and a
@@ -162,6 +162,9 @@ private:
     [[noreturn]] void not_symmetric(char const* call, void const* address, rank pe) const;
     [[gnu::noinline]] void put_far(void* dest, void const* source, std::size_t n, rank pe);
     template <class T> [[gnu::noinline]] void p_far(T* dest, T value, rank pe) { put_far(dest, &value, sizeof value, pe); }
+    void after_put(rank pe) {
+        if (strict_) window_->flush(pe);
+    }
     [[gnu::noinline]] void get_far(void* dest, void const* source, std::size_t n, rank pe);
     void update_far(char const* call, operation op, datatype const& type, void const* address, void const* value, void* was,
                     rank pe);
@@ -194,6 +197,7 @@ private:
     std::uint64_t alignment_ = 1;
     std::unique_ptr<rma::window<Stack>> window_;
     atomic<bool> used_far_{false};
+    bool strict_; // puts are complete at the PE when they return
 };
 
 namespace detail {

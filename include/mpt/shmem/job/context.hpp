@@ -4,7 +4,8 @@
 ///        c->put(dest, std::span{source}, pe);        c->add(counter, 1L, pe);        c->quiet();
 ///
 ///   Operations are complete when they return, or known to their window, so contexts share nothing that they would have to lock, and
-///   their options change nothing: a context is a numbering. quiet() and fence() of one are those of all.
+///   their options change nothing but which place of the pool they have (job/resources.hpp): a context is a numbering. quiet() and
+///   fence() of one are those of all.
 ///
 ///   Here dest and source are spans of elements, and one element by a reference's address.
 ///   Limit    MPT_CONTEXTS of them a PE.
@@ -26,14 +27,16 @@ template <class Stack> class context {
     group who_;
     bool is_world_;
     context_options options_;
+    std::uint32_t place_; // in the job's resources
 
 public:
-    context(shmem::memory<Stack>& m, shmem::team<Stack>& t, context_options o = {})
-        : memory_{&m}, team_{&t}, who_{t.members()}, is_world_{who_ == group::range(0, m.size())}, options_{o} {}
+    context(shmem::memory<Stack>& m, shmem::team<Stack>& t, context_options o = {}, std::uint32_t place = 0)
+        : memory_{&m}, team_{&t}, who_{t.members()}, is_world_{who_ == group::range(0, m.size())}, options_{o}, place_{place} {}
     context(context const&) = delete;
     context& operator=(context const&) = delete;
 
     context_options const& options() const noexcept { return options_; }
+    std::uint32_t place() const noexcept { return place_; }
     shmem::team<Stack>* team() const noexcept { return team_; }
     void forget_team() noexcept { team_ = nullptr; }
     shmem::memory<Stack>& memory() const noexcept { return *memory_; }

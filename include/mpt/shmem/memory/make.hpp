@@ -21,7 +21,7 @@ template <class Stack> struct memory<Stack>::card {
 };
 
 template <class Stack> memory<Stack>::memory(runtime<Stack>& run, context_id context, coll::team<Stack> const& all)
-    : run_{&run}, context_{context} {
+    : run_{&run}, context_{context}, strict_{!run.configuration().template get<"MPT_PUT_EARLY">()} {
     auto const bytes = wanted_heap(all);
     card mine;
     std::string why_not;

@@ -83,6 +83,7 @@ template <class Stack> void memory<Stack>::put_far(void* dest, void const* sourc
     auto const count = static_cast<std::int64_t>(n);
     auto const place = there("put", dest, pe);
     far().put({source, count, detail::raw_bytes()}, {pe, place, count, detail::raw_bytes()});
+    after_put(pe);
 }
 template <class Stack> void memory<Stack>::get_far(void* dest, void const* source, std::size_t n, rank pe) {
     auto const count = static_cast<std::int64_t>(n);
@@ -98,6 +99,7 @@ template <class Stack> void memory<Stack>::put(void* dest, void const* source, s
     auto const ours = detail::blocks_of(s, s.here), its = detail::blocks_of(s, s.there);
     auto const place = there("iput", dest, pe);
     far().put({source, 1, ours}, {pe, place, 1, its});
+    after_put(pe);
 }
 template <class Stack> void memory<Stack>::get(void* dest, void const* source, strides const& s, rank pe) {
     if (s.count == 0 || s.block == 0) return;

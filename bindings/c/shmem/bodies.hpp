@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <mpt/core/atomics.hpp>
+#include <mpt/shmem/compare.hpp>
 
 #include "asking.hpp"
 #include "far.hpp"
@@ -208,123 +209,68 @@ inline void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::siz
 
 // --- waiting ------------------------------------------------------------------------------------------------------------------
 
+using mpt::shmem::comparison;
+
 /// One value for all elements, or one for each.
 template <class T> struct same {
     T value;
-    T operator[](std::size_t) const noexcept { return value; }
 };
 template <class T> same(T) -> same<T>; // which clang 16 does not find by itself
 template <class T> struct each {
     T const* values;
-    T operator[](std::size_t i) const noexcept { return values[i]; }
 };
 template <class T> each(T const*) -> each<T>;
 
-template <class T> bool compares(T a, int cmp, T b) noexcept {
-    switch (cmp) {
-    case SHMEM_CMP_EQ: return a == b;
-    case SHMEM_CMP_NE: return a != b;
-    case SHMEM_CMP_GT: return a > b;
-    case SHMEM_CMP_LE: return a <= b;
-    case SHMEM_CMP_LT: return a < b;
-    default: return a >= b;
+template <class T> mpt::shmem::watched<T> watch(T const* at, std::size_t n, int const* status, int cmp, same<given<T>> v) {
+    return {at, n, status, static_cast<comparison>(cmp), v.value};
+}
+template <class T> mpt::shmem::watched<T> watch(T const* at, std::size_t n, int const* status, int cmp, each<given<T>> v) {
+    return {at, n, status, static_cast<comparison>(cmp), v.values};
+}
+
+/// What waits, for shmem/compare.hpp.
+struct waiter {
+    template <class F> void await(F const& ready) const {
+        if (ready()) return;
+        far::wait([](void const* f) { return (*static_cast<F const*>(f))(); }, &ready);
     }
-}
-/// What an element is, now.
-template <class T> T now(T const* at) noexcept {
-    return word<T>{*const_cast<T*>(at)}.load(std::memory_order_acquire); // sync(shmem.word): acquire
-}
-inline std::uint64_t signal_fetch(std::uint64_t const* at) noexcept { return now(at); }
-template <class T> bool holds(T const* at, int cmp, given<T> value) noexcept { return compares(now(at), cmp, value); }
-
-template <class F> void wait_for(F const& ready) {
-    if (ready()) return;
-    far::wait([](void const* f) { return (*static_cast<F const*>(f))(); }, &ready);
-}
-inline bool failed(bool found) {
-    if (!found) far::glance();
-    return !found;
-}
-
-template <class T> void wait_until(T* at, int cmp, given<T> value) {
-    wait_for([=] { return holds(at, cmp, value); });
-}
-template <class T> int test(T* at, int cmp, given<T> value) { return !failed(holds(at, cmp, value)); }
-inline std::uint64_t signal_wait(std::uint64_t* at, int cmp, std::uint64_t value) {
-    std::uint64_t seen = 0;
-    wait_for([&] { return compares(seen = now(at), cmp, value); });
-    return seen;
-}
-
-/// Whether an element counts.
-inline bool counts(int const* status, std::size_t i) noexcept { return !status || status[i] == 0; }
-
-template <class T, class V> bool all_hold(T* at, std::size_t n, int const* status, int cmp, V const& values) {
-    for (std::size_t i = 0; i < n; ++i)
-        if (counts(status, i) && !holds(at + i, cmp, values[i])) return false;
-    return true;
-}
-/// The first that holds, or SIZE_MAX; `any`: whether one counts.
-template <class T, class V>
-std::size_t first_held(T* at, std::size_t n, int const* status, int cmp, V const& values, bool& any) {
-    any = false;
-    for (std::size_t i = 0; i < n; ++i) {
-        if (!counts(status, i)) continue;
-        any = true;
-        if (holds(at + i, cmp, values[i])) return i;
-    }
-    return SIZE_MAX;
-}
-/// How many hold, and which.
-template <class T, class V>
-std::size_t all_held(T* at, std::size_t n, std::size_t* which, int const* status, int cmp, V const& values, bool& any) {
-    any = false;
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        if (!counts(status, i)) continue;
-        any = true;
-        if (holds(at + i, cmp, values[i])) which[found++] = i;
-    }
+};
+/// What a test found; where that is nothing, others may run.
+template <class N> N looked(N found, N nothing) {
+    if (found == nothing) far::glance();
     return found;
 }
 
-template <class T, class V> void wait_all(T* at, std::size_t n, int const* status, int cmp, V const& values) {
-    wait_for([&] { return all_hold(at, n, status, cmp, values); });
+inline std::uint64_t signal_fetch(std::uint64_t const* at) noexcept { return mpt::shmem::now(at); }
+inline std::uint64_t signal_wait(std::uint64_t const* at, int cmp, std::uint64_t value) {
+    return mpt::shmem::signal_wait_until(waiter{}, at, static_cast<comparison>(cmp), value);
 }
-template <class T, class V> std::size_t wait_any(T* at, std::size_t n, int const* status, int cmp, V const& values) {
-    auto found = SIZE_MAX;
-    wait_for([&] {
-        bool any = false;
-        found = first_held(at, n, status, cmp, values, any);
-        return !any || found != SIZE_MAX;
-    });
-    return found;
+template <class T> void wait_until(T const* at, int cmp, given<T> value) {
+    mpt::shmem::wait_until(waiter{}, at, static_cast<comparison>(cmp), value);
+}
+template <class T> int test(T const* at, int cmp, given<T> value) {
+    return looked<int>(mpt::shmem::test(at, static_cast<comparison>(cmp), value), 0);
+}
+
+template <class T, class V> void wait_all(T const* at, std::size_t n, int const* status, int cmp, V const& values) {
+    mpt::shmem::wait_until_all(waiter{}, watch(at, n, status, cmp, values));
+}
+template <class T, class V> std::size_t wait_any(T const* at, std::size_t n, int const* status, int cmp, V const& values) {
+    return mpt::shmem::wait_until_any(waiter{}, watch(at, n, status, cmp, values));
 }
 template <class T, class V>
-std::size_t wait_some(T* at, std::size_t n, std::size_t* which, int const* status, int cmp, V const& values) {
-    std::size_t found = 0;
-    wait_for([&] {
-        bool any = false;
-        found = all_held(at, n, which, status, cmp, values, any);
-        return !any || found != 0;
-    });
-    return found;
+std::size_t wait_some(T const* at, std::size_t n, std::size_t* which, int const* status, int cmp, V const& values) {
+    return mpt::shmem::wait_until_some(waiter{}, watch(at, n, status, cmp, values), which);
 }
-template <class T, class V> int test_all(T* at, std::size_t n, int const* status, int cmp, V const& values) {
-    return !failed(all_hold(at, n, status, cmp, values));
+template <class T, class V> int test_all(T const* at, std::size_t n, int const* status, int cmp, V const& values) {
+    return looked<int>(mpt::shmem::test_all(watch(at, n, status, cmp, values)), 0);
 }
-template <class T, class V> std::size_t test_any(T* at, std::size_t n, int const* status, int cmp, V const& values) {
-    bool any = false;
-    auto const found = first_held(at, n, status, cmp, values, any);
-    failed(found != SIZE_MAX);
-    return found;
+template <class T, class V> std::size_t test_any(T const* at, std::size_t n, int const* status, int cmp, V const& values) {
+    return looked(mpt::shmem::test_any(watch(at, n, status, cmp, values)), mpt::shmem::none_fits);
 }
 template <class T, class V>
-std::size_t test_some(T* at, std::size_t n, std::size_t* which, int const* status, int cmp, V const& values) {
-    bool any = false;
-    auto const found = all_held(at, n, which, status, cmp, values, any);
-    failed(found != 0);
-    return found;
+std::size_t test_some(T const* at, std::size_t n, std::size_t* which, int const* status, int cmp, V const& values) {
+    return looked(mpt::shmem::test_some(watch(at, n, status, cmp, values), which), std::size_t{0});
 }
 
 // --- order --------------------------------------------------------------------------------------------------------------------

@@ -3,13 +3,18 @@
 ///        one       wait_until(m, own, comparison::ge, 3)        test(own, comparison::ge, 3)
 ///        many      _all, _any, _some, each of all against one value, or, with values, each against its own
 ///
+///   What waits is a memory, or anything else with await(come): a thing that returns when come() is true (bindings/c/shmem/bodies.hpp).
 ///   Elements that `skip` names (its entry is not 0) do not count; null: all count. Where none counts, there is nothing to wait for:
 ///   _any gives none_fits, _some 0, _all is true.
 ///
 ///   Cost     a load that acquires, and a compare; see memory::await for what happens when there is nothing yet.
 ///   Tests    test/shmem_compare_test.cpp
 #pragma once
-#include <mpt/shmem/memory.hpp>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include <mpt/core/atomics.hpp>
 
 namespace mpt::inline v0::shmem {
 
@@ -18,7 +23,12 @@ enum class comparison : std::uint8_t { eq, ne, gt, le, lt, ge };
 
 inline constexpr std::size_t none_fits = static_cast<std::size_t>(-1);
 
-template <atomic_integer T> constexpr bool holds(T seen, comparison how, T value) noexcept {
+/// What an element of this PE's own is, now.
+template <class T> T now(T const* own) noexcept {
+    return native_atomics::atomic_ref<T>{const_cast<T&>(*own)}.load(std::memory_order_acquire); // sync(shmem.word): acquire
+}
+
+template <std::integral T> constexpr bool holds(T seen, comparison how, T value) noexcept {
     switch (how) {
     case comparison::eq: return seen == value;
     case comparison::ne: return seen != value;
@@ -31,7 +41,7 @@ template <atomic_integer T> constexpr bool holds(T seen, comparison how, T value
 }
 
 /// n elements of this PE's own, and what they are compared with.
-template <atomic_integer T> class watched {
+template <std::integral T> class watched {
     T const* own_;
     std::size_t n_;
     int const* skip_;
@@ -47,11 +57,7 @@ public:
 
     std::size_t size() const noexcept { return n_; }
     bool counts(std::size_t i) const noexcept { return !skip_ || skip_[i] == 0; }
-    bool fits(std::size_t i) const noexcept {
-        auto const seen =
-            native_atomics::atomic_ref<T>{const_cast<T&>(own_[i])}.load(std::memory_order_acquire); // sync(shmem.word): acquire
-        return holds(seen, how_, values_ ? values_[i] : value_);
-    }
+    bool fits(std::size_t i) const noexcept { return holds(now(own_ + i), how_, values_ ? values_[i] : value_); }
     bool any_counts() const noexcept {
         for (std::size_t i = 0; i < n_; ++i)
             if (counts(i)) return true;
@@ -66,46 +72,45 @@ public:
 };
 
 // --- one element ----------------------------------------------------------------------------------------------------------------------
-template <atomic_integer T> bool test(T const* own, comparison how, T value) noexcept {
+template <std::integral T> bool test(T const* own, comparison how, T value) noexcept {
     return watched<T>{own, 1, nullptr, how, value}.fits(0);
 }
-template <class Stack, atomic_integer T> void wait_until(memory<Stack>& m, T const* own, comparison how, T value) {
+template <class Waiter, std::integral T> void wait_until(Waiter&& m, T const* own, comparison how, T value) {
     m.await([&] { return test(own, how, value); });
 }
 /// What the signal was that fits.
-template <class Stack>
-std::uint64_t signal_wait_until(memory<Stack>& m, std::uint64_t const* signal, comparison how, std::uint64_t value) {
+template <class Waiter>
+std::uint64_t signal_wait_until(Waiter&& m, std::uint64_t const* signal, comparison how, std::uint64_t value) {
     std::uint64_t seen = 0;
-    m.await([&] { return holds(seen = m.signal_fetch(signal), how, value); });
+    m.await([&] { return holds(seen = now(signal), how, value); });
     return seen;
 }
 
 // --- many -------------------------------------------------------------------------------------------------------------------------------
-template <atomic_integer T> bool test_all(watched<T> const& w) noexcept {
+template <std::integral T> bool test_all(watched<T> const& w) noexcept {
     for (std::size_t i = 0; i < w.size(); ++i)
         if (w.counts(i) && !w.fits(i)) return false;
     return true;
 }
 /// Which one fits; none_fits.
-template <atomic_integer T> std::size_t test_any(watched<T> const& w) noexcept { return w.first(); }
+template <std::integral T> std::size_t test_any(watched<T> const& w) noexcept { return w.first(); }
 /// How many fit, and which.
-template <atomic_integer T> std::size_t test_some(watched<T> const& w, std::size_t* which) noexcept {
+template <std::integral T> std::size_t test_some(watched<T> const& w, std::size_t* which) noexcept {
     std::size_t n = 0;
     for (auto i = w.first(); i != none_fits; i = w.first(i + 1)) which[n++] = i;
     return n;
 }
 
-template <class Stack, atomic_integer T> void wait_until_all(memory<Stack>& m, watched<T> const& w) {
+template <class Waiter, std::integral T> void wait_until_all(Waiter&& m, watched<T> const& w) {
     for (std::size_t i = 0; i < w.size(); ++i)
         if (w.counts(i)) m.await([&] { return w.fits(i); });
 }
-template <class Stack, atomic_integer T> std::size_t wait_until_any(memory<Stack>& m, watched<T> const& w) {
+template <class Waiter, std::integral T> std::size_t wait_until_any(Waiter&& m, watched<T> const& w) {
     auto found = none_fits;
     if (w.any_counts()) m.await([&] { return (found = w.first()) != none_fits; });
     return found;
 }
-template <class Stack, atomic_integer T>
-std::size_t wait_until_some(memory<Stack>& m, watched<T> const& w, std::size_t* which) {
+template <class Waiter, std::integral T> std::size_t wait_until_some(Waiter&& m, watched<T> const& w, std::size_t* which) {
     std::size_t n = 0;
     if (w.any_counts()) m.await([&] { return (n = test_some(w, which)) != 0; });
     return n;

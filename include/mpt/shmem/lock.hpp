@@ -11,6 +11,7 @@
 ///   Tests    test/shmem_lock_test.cpp
 #pragma once
 #include <mpt/shmem/compare.hpp>
+#include <mpt/shmem/memory.hpp>
 
 namespace mpt::inline v0::shmem {
 

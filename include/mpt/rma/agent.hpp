@@ -7,10 +7,14 @@
 ///
 ///   A window of memory that not all reach has an agent at each rank whose memory it is, on the window's lane and in its context,
 ///   started when the window is made and ended when it is freed. It sleeps on a bell of its own, not on the lane's, so that the
-///   program's messages do not wake it; a letter whose frame left after the ring is found at the next nap's end.
+///   program's messages do not wake it.
 ///
 ///   What it changes it changes as anybody would (rma/element.hpp). Letters of one rank are done in their order.
 ///
+///   Wake      a frame may leave, or come, long after its send began (a full wire, streams). So who sends a letter rings at each
+///             look until it has left, and who waits for an answer at each look until that is there: no answer is late by a nap. Only
+///             a letter without an answer may be, where its frame came after the ring; its confirmation has one.
+///   Order     the frame is published before the ring, and taken after arm(): world/bell.hpp.
 ///   Threads   the program's threads share the window's lane with it: its lock must be one for threads.
 ///   Ending    the job's end ends it. stop() may only come when no letter is under way.
 ///   Cost      while it sleeps, a look after 10 ms, and after twice as long each time that nobody has rung, up to a second: many

@@ -221,6 +221,7 @@ private:
     memory_run element_at(char const* call, target_type const& t, rank r, std::int64_t displacement, std::size_t n) const;
     void ask(target_type& t, letter const& l);
     void send_letter(target_type& t, letter const& l);
+    outcome finish_ringing(target_type& t, protocol::request& r, waiting const& about);
     void ask_for(char const* call, target_type& t, letter_head head, std::span<memory_run const> runs, source const& data,
                  sink const& answer);
 

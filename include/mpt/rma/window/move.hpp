@@ -162,8 +162,15 @@ template <class Stack> void window<Stack>::ask(target_type& t, letter const& l) 
 /// Its data may be used again then.
 template <class Stack> void window<Stack>::send_letter(target_type& t, letter const& l) {
     auto* const r = wire_.start_send(t.world, ask_tag, source::of(l));
-    t.sync->agent.ring(run_->world(), run_->job().fences());
-    wire_.finish(*r, {wait_for::send, wire_.context(), t.world, ask_tag, l.size()});
+    finish_ringing(t, *r, {wait_for::send, wire_.context(), t.world, ask_tag, l.size()});
+}
+
+/// A frame may leave long after its send began: the agent is rung at each look, and after the last one.
+template <class Stack> outcome window<Stack>::finish_ringing(target_type& t, protocol::request& r, waiting const& about) {
+    auto const ring = [&] { return t.sync->agent.ring(run_->world(), run_->job().fences()), false; };
+    auto const got = wire_.finish(r, about, ring);
+    ring();
+    return got;
 }
 
 /// Sends a letter and waits for its answer, which is as long as the room for it, or the letter was refused.
@@ -180,7 +187,7 @@ template <class Stack> void window<Stack>::ask_for(char const* call, target_type
         wire_.abandon(*in, about);
         throw;
     }
-    auto const got = wire_.finish(*in, about);
+    auto const got = finish_ringing(t, *in, about);
     if (got.how != status::ok || got.bytes != answer.size())
         throw error{errc::rma_range, "mpt: " + std::string{call} + ": memory of rank " + std::to_string(t.world.value) +
                                          " of the job that is not attached to the window"};

@@ -31,8 +31,16 @@ struct naive {
 };
 
 struct block {
-    std::uint64_t at, grains;
+    std::uint64_t at, grains, asked;
 };
+
+/// What is said of a byte.
+void expect_around(heap_map const& map, std::vector<block> const& blocks, std::uint64_t offset) {
+    auto const b = std::find_if(blocks.begin(), blocks.end(), [=](block const& x) { return offset / grain - x.at < x.grains; });
+    auto const got = map.around(offset);
+    ASSERT_EQ(got.has_value(), b != blocks.end()) << offset;
+    if (got) { ASSERT_EQ(std::pair(got->at, got->bytes), std::pair(b->at * grain, b->asked)) << offset; }
+}
 
 void random_calls(unsigned seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -49,7 +57,7 @@ void random_calls(unsigned seed) {
             if (!got) continue;
             ASSERT_EQ(*got, want * grain);
             model.mark(want, g, 1);
-            blocks.push_back({want, g});
+            blocks.push_back({want, g, n});
         } else {
             auto const i = d.below(static_cast<unsigned>(blocks.size()));
             auto& b = blocks[i];
@@ -61,6 +69,7 @@ void random_calls(unsigned seed) {
                 if (!fits) continue;
                 model.mark(b.at, b.grains, 0);
                 model.mark(b.at, b.grains = g, 1);
+                b.asked = n;
                 ASSERT_EQ(map.size_of(b.at * grain), g * grain);
             } else {
                 ASSERT_TRUE(map.give(b.at * grain));
@@ -68,6 +77,7 @@ void random_calls(unsigned seed) {
                 blocks.erase(blocks.begin() + static_cast<long>(i));
             }
         }
+        expect_around(map, blocks, d.below(110 * grain));
         ASSERT_EQ(map.used(), static_cast<std::uint64_t>(std::count(model.owner.begin(), model.owner.end(), 1)) * grain);
     }
 }

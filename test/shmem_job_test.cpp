@@ -116,7 +116,7 @@ TYPED_TEST(shmem_job, contexts_count_by_their_team_and_are_so_many) {
             auto c = job.create_context(**odd, {.is_private = true});
             ASSERT_TRUE(c);
             EXPECT_TRUE(c->options().is_private);
-            EXPECT_EQ(c->team(), odd->get());
+            EXPECT_EQ(&c->team(), odd->get());
             EXPECT_EQ(c->size(), 2);
             auto const other = 1 - (*odd)->me();
             c->add(&a[0], 5 + pe.me(), other);
@@ -137,6 +137,49 @@ TYPED_TEST(shmem_job, contexts_count_by_their_team_and_are_so_many) {
         job.destroy(std::move(one));
         EXPECT_TRUE(job.create_context());
         job.destroy(std::move(two));
+    });
+}
+
+TYPED_TEST(shmem_job, a_team_has_as_many_contexts_as_it_was_asked_to_have) {
+    auto const v = this->small().template set<"MPT_CONTEXTS">("5");
+    this->on(3, v, [&](auto& pe) {
+        auto& job = pe.job();
+        auto const same = [&](int n) { return pe.world().split_strided(0, 1, 3, {.num_contexts = n}); };
+        for (int n = 0; n <= 5; ++n) {
+            auto t = same(n);
+            ASSERT_TRUE(t && *t);
+            std::vector<decltype(job.create_context())> made;
+            while (auto c = job.create_context(**t)) made.push_back(std::move(c));
+            EXPECT_EQ(made.size(), static_cast<std::size_t>(n));
+            if (n == 0) continue;
+            job.destroy(std::exchange(made[0], nullptr));
+            made[0] = job.create_context(**t);
+            EXPECT_TRUE(made[0]);
+            for (auto& c : made) job.destroy(std::move(c));
+        }
+        EXPECT_FALSE(same(6));
+        EXPECT_FALSE(same(-1));
+        EXPECT_FALSE(same(pe.me() == 2 ? 6 : 1)) << "one cannot: nobody gets a team";
+        EXPECT_FALSE(pe.world().split_2d(3, {}, {.num_contexts = pe.me() == 1 ? 6 : 0}));
+    });
+}
+
+TYPED_TEST(shmem_job, a_byte_of_the_heap_knows_its_block) {
+    this->on(2, [](auto& pe) {
+        auto& job = pe.job();
+        auto* const a = static_cast<std::byte*>(job.allocate(100));
+        for (auto const at : {0, 99, 127}) {
+            auto const b = job.block_around(a + at);
+            EXPECT_EQ(b.data(), a);
+            EXPECT_EQ(b.size(), 100u);
+        }
+        EXPECT_TRUE(job.block_around(a + 128).empty());
+        a[7] = std::byte{7};
+        auto* const more = static_cast<std::byte*>(job.reallocate(a, 1000));
+        EXPECT_EQ(more[7], std::byte{7});
+        EXPECT_EQ(job.block_around(more + 999).size(), 1000u);
+        job.deallocate(more);
+        EXPECT_TRUE(job.block_around(more).empty());
     });
 }
 

@@ -39,12 +39,13 @@ void heap_map::join(std::uint64_t at, std::uint64_t n) {
 
 std::optional<std::uint64_t> heap_map::take(std::uint64_t n, std::uint64_t align) {
     if (n > bytes_ || align > bytes_) return std::nullopt;
+    auto const asked = n;
     n = up(n, grain), align = std::max(align, grain);
     for (auto r = free_.begin(); r != free_.end(); ++r) {
         auto const at = up(r->first, align), skipped = at - r->first;
         if (skipped > r->second || n > r->second - skipped) continue;
         cut(r, at, n);
-        taken_.emplace(at, n);
+        taken_.emplace(at, length{n, asked});
         return at;
     }
     return std::nullopt;
@@ -53,7 +54,7 @@ std::optional<std::uint64_t> heap_map::take(std::uint64_t n, std::uint64_t align
 bool heap_map::give(std::uint64_t offset) {
     auto const block = taken_.find(offset);
     if (block == taken_.end()) return false;
-    auto const n = block->second;
+    auto const n = block->second.bytes;
     taken_.erase(block);
     join(offset, n);
     return true;
@@ -62,25 +63,33 @@ bool heap_map::give(std::uint64_t offset) {
 bool heap_map::resize(std::uint64_t offset, std::uint64_t n) {
     auto const block = taken_.find(offset);
     if (block == taken_.end() || n > bytes_) return false;
+    auto const asked = n, had = block->second.bytes;
     n = std::max(up(n, grain), grain);
-    auto const had = block->second;
     if (n > had) {
         auto const behind = free_.find(offset + had);
         if (behind == free_.end() || behind->second < n - had) return false;
         cut(behind, offset + had, n - had);
     } else if (n < had) join(offset + n, had - n);
-    block->second = n;
+    block->second = {n, asked};
     return true;
 }
 
 std::uint64_t heap_map::size_of(std::uint64_t offset) const noexcept {
     auto const block = taken_.find(offset);
-    return block == taken_.end() ? 0 : block->second;
+    return block == taken_.end() ? 0 : block->second.bytes;
+}
+
+auto heap_map::around(std::uint64_t offset) const noexcept -> std::optional<asked_block> {
+    auto const after = taken_.upper_bound(offset);
+    if (after == taken_.begin()) return std::nullopt;
+    auto const& [at, size] = *std::prev(after);
+    if (offset - at >= size.bytes) return std::nullopt;
+    return asked_block{at, size.asked};
 }
 
 std::uint64_t heap_map::used() const noexcept {
     std::uint64_t n = 0;
-    for (auto const& [at, size] : taken_) n += size;
+    for (auto const& [at, size] : taken_) n += size.bytes;
     return n;
 }
 std::uint64_t heap_map::largest_free() const noexcept {

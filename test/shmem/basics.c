@@ -101,6 +101,29 @@ static void teams(int me, int n) {
     shmem_team_destroy(SHMEM_TEAM_INVALID);
 }
 
+/* A team that was asked to have contexts has so many at once; one that was not, as the job. */
+static void contexts_of_a_team(int n) {
+    shmem_team_t two, any, none = SHMEM_TEAM_WORLD, no_column = SHMEM_TEAM_WORLD;
+    shmem_team_config_t config = {2};
+    shmem_ctx_t ctx[3];
+    EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, &config, SHMEM_TEAM_NUM_CONTEXTS, &two) == 0);
+    EXPECT(shmem_team_create_ctx(two, 0, &ctx[0]) == 0 && shmem_team_create_ctx(two, SHMEM_CTX_PRIVATE, &ctx[1]) == 0);
+    EXPECT(shmem_team_create_ctx(two, 0, &ctx[2]) != 0 && ctx[2] == SHMEM_CTX_INVALID);
+    shmem_ctx_destroy(ctx[0]);
+    EXPECT(shmem_team_create_ctx(two, 0, &ctx[2]) == 0 && shmem_team_create_ctx(two, 0, &ctx[0]) != 0);
+    shmem_team_destroy(two);                                                            /* its contexts end with it */
+    EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, &config, 0, &any) == 0); /* the mask says: not asked */
+    EXPECT(shmem_team_get_config(any, SHMEM_TEAM_NUM_CONTEXTS, &config) == 0 && config.num_contexts == 0);
+    for (int i = 0; i < 3; i++) EXPECT(shmem_team_create_ctx(any, 0, &ctx[i]) == 0);
+    for (int i = 0; i < 3; i++) shmem_ctx_destroy(ctx[i]);
+    shmem_team_destroy(any);
+    config.num_contexts = shmem_my_pe() == n - 1 ? 1 << 30 : 1; /* more than one PE can have: nobody gets a team */
+    EXPECT(shmem_team_split_2d(SHMEM_TEAM_WORLD, n, NULL, 0, &none, &config, SHMEM_TEAM_NUM_CONTEXTS, &no_column) != 0);
+    EXPECT(none == SHMEM_TEAM_INVALID && no_column == SHMEM_TEAM_INVALID);
+    config.num_contexts = -1;
+    EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, &config, SHMEM_TEAM_NUM_CONTEXTS, &none) != 0);
+}
+
 /* Contexts end somewhere, and then say so; what was given back can be had again. */
 static void contexts(void) {
     enum { most = 5000 };
@@ -126,6 +149,6 @@ int main(int argc, char** argv) {
         for (;;) shmem_barrier_all();
     }
     if (argc > 1 && strcmp(argv[1], "old") == 0) return failures; /* nobody has to call shmem_finalize */
-    who(me, n), memory(me, n), teams(me, n), contexts();
+    who(me, n), memory(me, n), teams(me, n), contexts_of_a_team(n), contexts();
     return ended();
 }

@@ -7,6 +7,11 @@
 static int there[4], flag;
 static uint64_t a_signal;
 
+static char large[1 << 20], other[1 << 20];
+static void* use_always(void* ctx) {
+    for (;;) shmem_ctx_putmem(*(shmem_ctx_t*)ctx, large, other, sizeof large, 1);
+    return NULL;
+}
 static void* use(void* ctx) {
     shmem_ctx_int_p(*(shmem_ctx_t*)ctx, there, 1, 0);
     return NULL;
@@ -18,7 +23,8 @@ int main(int argc, char** argv) {
 #define IS(name) else if (strcmp(what, name) == 0)
     if (strcmp(what, "before") == 0) shmem_barrier_all();
     shmem_init();
-    int* const heap = shmem_malloc(4 * sizeof(int));
+    int *const heap = shmem_malloc(4 * sizeof(int)), *const freed = shmem_malloc(4);
+    shmem_free(freed);
     shmem_ctx_t ctx;
     shmem_team_t team;
     shmem_ctx_create(0, &ctx);
@@ -30,14 +36,22 @@ int main(int argc, char** argv) {
     IS("stack") shmem_int_put(mine, there, 4, 0);
     IS("heap") { shmem_int_p(malloc(4), 1, 0); }
     IS("beyond") shmem_int_put(heap, mine, (size_t)1 << 50, 0);
+    IS("end of a block") shmem_int_put(heap + 1, mine, 4, 0);
+    IS("beyond a block") shmem_int_g(heap + 4, 0);
+    IS("freed") shmem_int_g(freed, 0);
     IS("overlap") shmem_int_put(there + 1, there, 3, 0);
     IS("no context") shmem_ctx_int_p(SHMEM_CTX_INVALID, there, 1, 0);
     IS("old context") { shmem_ctx_destroy(ctx), shmem_ctx_int_p(ctx, there, 1, 0); }
     IS("private") {
-        pthread_t other;
+        pthread_t second;
         shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx);
         shmem_ctx_int_p(ctx, there, 1, 0); /* the maker may */
-        pthread_create(&other, NULL, use, &ctx), pthread_join(other, NULL);
+        pthread_create(&second, NULL, use, &ctx), pthread_join(second, NULL);
+    }
+    IS("serialized") {
+        pthread_t second;
+        shmem_ctx_create(SHMEM_CTX_SERIALIZED, &ctx);
+        pthread_create(&second, NULL, use_always, &ctx), use_always(&ctx);
     }
     IS("no team") shmem_int_sum_reduce(SHMEM_TEAM_INVALID, there, heap, 2);
     IS("old team") { shmem_team_destroy(team), shmem_team_sync(team); }

@@ -19,12 +19,21 @@ static void expect_use(int line, int unused, int owned, int contexts, int thread
 #define USE(...) expect_use(__LINE__, __VA_ARGS__)
 
 static long* counts; /* one a thread */
+static shmem_ctx_t in_turn;
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 static void* thread(void* number) {
     int const i = (int)(size_t)number, next = (shmem_my_pe() + 1) % shmem_n_pes();
     if (shmemx_thread_register() != 0) __atomic_add_fetch(&refused, 1, __ATOMIC_RELAXED);
     if (i == 0 && shmemx_thread_register() != 0) failures++; /* twice is once */
     for (int k = 0; k < 100; k++) shmem_long_atomic_add(&counts[i], k, next), shmemx_thread_fence();
+    for (int k = 0; k < 10; k++) { /* what a serialized context is for */
+        pthread_mutex_lock(&turn);
+        shmem_ctx_long_p(in_turn, &counts[most_threads + 1], shmem_ctx_long_g(in_turn, &counts[most_threads + 1], next) + 1,
+                         next);
+        shmem_ctx_quiet(in_turn);
+        pthread_mutex_unlock(&turn);
+    }
     shmemx_thread_quiet();
     pthread_barrier_wait(&all_have), pthread_barrier_wait(&may_go);
     shmemx_thread_unregister();
@@ -35,10 +44,10 @@ int main(void) {
     setenv("SHMEM_MAX_CTX", "7", 1), setenv("SHMEM_MAX_THREADS", "10", 1);
     int provided;
     if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) != 0 || provided != SHMEM_THREAD_MULTIPLE) return 1;
-    counts = shmem_calloc(most_threads + 1, sizeof(long));
-    shmem_ctx_t shareable, mine[places], none;
+    counts = shmem_calloc(most_threads + 2, sizeof(long));
+    shmem_ctx_t mine[places], none;
     USE(places, 0, 0, 0);
-    EXPECT(shmem_ctx_create(0, &shareable) == 0);
+    EXPECT(shmem_ctx_create(SHMEM_CTX_SERIALIZED, &in_turn) == 0);
     USE(places - 1, 0, 1, 0);
 
     pthread_t threads[most_threads + 1];
@@ -55,13 +64,14 @@ int main(void) {
     USE(places - 1, 0, 1, 0);
     shmem_barrier_all();
     for (int i = 0; i <= most_threads; i++) EXPECT(counts[i] == 100 * 99 / 2);
+    EXPECT(counts[most_threads + 1] == 10 * (most_threads + 1));
 
     for (int i = 0; i < places - 1; i++) EXPECT(shmem_ctx_create(SHMEM_CTX_PRIVATE, &mine[i]) == 0);
     USE(0, places - 1, places, 0);
     EXPECT(shmem_ctx_create(SHMEM_CTX_PRIVATE, &none) != 0 && shmem_ctx_create(0, &none) != 0);
-    EXPECT(shmemx_thread_register() == 0); /* beside the shareable context */
+    EXPECT(shmemx_thread_register() == 0); /* beside the context that is not private */
     USE(0, places - 1, places, 1);
-    shmem_ctx_destroy(shareable);
+    shmem_ctx_destroy(in_turn);
     EXPECT(shmem_ctx_create(SHMEM_CTX_PRIVATE, &none) != 0);
     shmemx_thread_unregister(), shmemx_thread_unregister();
     EXPECT(shmem_ctx_create(SHMEM_CTX_PRIVATE, &mine[places - 1]) == 0);

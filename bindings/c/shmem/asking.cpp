@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdio>
 
+#include <mpt/core/atomics.hpp>
+
 #include "far.hpp"
 
 namespace mpt::c::shmem {
@@ -16,6 +18,9 @@ std::string text(void const* address) {
     return digits.data();
 }
 std::string up_to(int size) { return "0 to " + std::to_string(size - 1); }
+
+/// Whether a call is in a context of one thread at a time.
+std::array<native_atomics::atomic<bool>, most_contexts> is_used;
 
 bool overlap(void const* a, std::size_t n, void const* b, std::size_t m) noexcept {
     auto const x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
@@ -33,7 +38,7 @@ asking& asking::context(shmem_ctx_t ctx, char const* name) {
     auto const& slot = the_contexts[place_in_table(ctx)];
     if (ctx == SHMEM_CTX_INVALID) refuse(std::string{name} + " is SHMEM_CTX_INVALID");
     if (slot.handle != ctx) refuse(std::string{name} + " is no context, or one that was destroyed");
-    if (is_another_threads(ctx)) refuse(std::string{name} + " is private, and another thread made it");
+    if (promised(ctx).is_another_threads) refuse(std::string{name} + " is private, and another thread made it");
     return *this;
 }
 asking& asking::team(shmem_team_t team, char const* name) {
@@ -55,8 +60,20 @@ asking& asking::symmetric(void const* at, std::size_t n, char const* name) {
     if (n == 0) return *this;
     if (!is_symmetric(at))
         refuse(std::string{name} + " (" + text(at) + ") is not symmetric: neither in the symmetric heap nor static data");
+    if (is_in_heap(at)) return in_block(at, n, name);
     if (!is_symmetric(at, n))
         refuse(std::string{name} + " (" + text(at) + ") has less than " + std::to_string(n) + " bytes of symmetric memory");
+    return *this;
+}
+asking& asking::in_block(void const* at, std::size_t n, char const* name) {
+    auto const block = block_around(at);
+    if (block.bytes == 0)
+        refuse(std::string{name} + " (" + text(at) + ") is in no block of the symmetric heap, or in one that was freed");
+    auto const before = static_cast<std::size_t>(static_cast<std::byte const*>(at) - static_cast<std::byte const*>(block.at));
+    if (before > block.bytes || n > block.bytes - before)
+        refuse(std::string{name} + " (" + text(at) + ", " + std::to_string(n) +
+               " bytes) leaves its block of the symmetric heap, " + text(block.at) + " with " + std::to_string(block.bytes) +
+               " bytes");
     return *this;
 }
 asking& asking::signal_op(int op, char const* name) {
@@ -79,6 +96,15 @@ asking& asking::apart_here(shmem_ctx_t ctx, int pe, void const* dest, std::size_
     auto const mine = ctx == SHMEM_CTX_DEFAULT ? pe == all().me
                                                : context_of(ctx).places && context_of(ctx).places[pe] == all().places[all().me];
     return mine ? apart(dest, n, source, m) : *this;
+}
+
+using_context::using_context(char const* function, shmem_ctx_t ctx)
+    : ctx_{ctx != SHMEM_CTX_DEFAULT && promised(ctx).one_at_a_time ? ctx : nullptr} {
+    if (ctx_ && is_used[place_in_table(ctx)].exchange(true, std::memory_order_relaxed)) // order: nothing hangs on it
+        asking{function}.refuse("ctx is serialized or private, and another thread is in a call with it");
+}
+using_context::~using_context() {
+    if (ctx_) is_used[place_in_table(ctx_)].store(false, std::memory_order_relaxed); // order: as above
 }
 
 } // namespace mpt::c::shmem

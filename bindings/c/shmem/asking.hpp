@@ -7,6 +7,7 @@
 ///   Tests   test/shmem/check_mistakes.py
 #pragma once
 #include <string>
+#include <type_traits>
 
 #include "state.hpp"
 
@@ -24,7 +25,7 @@ public:
     /// A PE by the numbers of a context.
     asking& pe(shmem_ctx_t ctx, int pe, char const* name);
     asking& root(shmem_team_t team, int pe, char const* name);
-    /// n bytes of the symmetric heap or of static data.
+    /// n bytes of one block of the symmetric heap, or of static data.
     asking& symmetric(void const* at, std::size_t n, char const* name);
     asking& signal_op(int op, char const* name);
     asking& comparison(int cmp, char const* name);
@@ -34,8 +35,25 @@ public:
     asking& apart_here(shmem_ctx_t ctx, int pe, void const* dest, std::size_t n, void const* source, std::size_t m);
 
 private:
+    asking& in_block(void const* at, std::size_t n, char const* name);
     [[noreturn]] void refuse(std::string const& what) const;
+    friend class using_context;
 };
+
+/// A call in a context, from here to the end of its scope: a second one in a context of one thread at a time is refused.
+class using_context {
+    shmem_ctx_t ctx_; // null: any number of threads may be in it
+
+public:
+    using_context(char const* function, shmem_ctx_t ctx);
+    ~using_context();
+    using_context(using_context const&) = delete;
+    using_context& operator=(using_context const&) = delete;
+};
+struct unchecked_context {
+    constexpr unchecked_context(char const*, shmem_ctx_t) noexcept {}
+};
+using in_context = std::conditional_t<checked, using_context, unchecked_context>;
 
 } // namespace mpt::c::shmem
 #pragma GCC visibility pop

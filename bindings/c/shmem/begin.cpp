@@ -105,11 +105,13 @@ bool is_symmetric(void const* address) noexcept {
     return e.env && e.memory().is_symmetric(address);
 }
 bool is_symmetric(void const* address, std::size_t n) noexcept {
-    auto& memory = here().memory();
-    auto const heap = memory.heap();
     auto const* const first = static_cast<std::byte const*>(address);
-    if (first >= heap.data() && first < heap.data() + heap.size()) return memory.in_heap(address, n);
-    return n <= 1 || memory.is_symmetric(first + n - 1);
+    return n <= 1 || here().memory().is_symmetric(first + n - 1);
+}
+bool is_in_heap(void const* address) noexcept { return here().memory().in_heap(address, 1); }
+heap_block block_around(void const* address) {
+    auto const block = here().job().block_around(address);
+    return {block.data(), block.size()};
 }
 void* place_of(shmem_team_t team, void const* address, int pe) {
     auto* const t = find_team(team);

@@ -74,6 +74,13 @@ bool is_pe(int pe) noexcept;
 /// A byte of the symmetric heap, or of static data.
 bool is_symmetric(void const* address) noexcept;
 bool is_symmetric(void const* address, std::size_t n) noexcept;
+bool is_in_heap(void const* address) noexcept;
+/// The block that a byte of the heap belongs to, as long as was asked for; of no bytes: none does.
+struct heap_block {
+    void const* at;
+    std::size_t bytes;
+};
+heap_block block_around(void const* address);
 void* place_of(shmem_team_t team, void const* address, int pe);
 void tell_name(char* name);
 /// Ends the job with a sentence.
@@ -105,8 +112,11 @@ int local_pes(int* pes, std::size_t n);
 void destroy_team(shmem_team_t team);
 int create_context(shmem_team_t team, long options, shmem_ctx_t* made);
 void destroy_context(shmem_ctx_t ctx);
-/// Private, and another thread has made it.
-bool is_another_threads(shmem_ctx_t ctx);
+/// What the program has promised of a context: one thread at a time; and, broken by the caller: only the thread that made it.
+struct context_promise {
+    bool one_at_a_time = false, is_another_threads = false;
+};
+context_promise promised(shmem_ctx_t ctx);
 int team_of(shmem_ctx_t ctx, shmem_team_t* team);
 /// Threads that call need not register; those that do share a pool with the contexts. Not 0: too many are registered.
 int register_thread();

@@ -61,6 +61,10 @@ def checks(function):
     return f'    if constexpr (checked) asking{{"{function.name}"}}{asked};'
 
 
+def use(function):
+    return f'    [[maybe_unused]] in_context const use{{"{function.name}", ctx}};' if function.ctx else ''
+
+
 def body(function):
     own = function.ctx or any(p.name == 'ctx' for p in function.family.parameters)
     text = function.family.body if own else re.sub(r'\bctx\b', 'SHMEM_CTX_DEFAULT', function.family.body)
@@ -71,8 +75,8 @@ def body(function):
 
 def entry(function):
     """The function under its pshmem_ name, and the weak other name."""
-    lines = [declare.wrapped(function.prototype('p') + ' {'), declare.wrapped(checks(function)), declare.wrapped(body(function)), '}',
-             declare.wrapped(f'{function.prototype()} __attribute__((weak, alias("p{function.name}")));')]
+    lines = [declare.wrapped(function.prototype('p') + ' {'), declare.wrapped(checks(function)), use(function),
+             declare.wrapped(body(function)), '}', declare.wrapped(f'{function.prototype()} __attribute__((weak, alias("p{function.name}")));')]
     return '\n'.join(line for line in lines if line)
 
 

@@ -36,7 +36,8 @@ shmem_team_t published(engine& e, std::unique_ptr<team_type> team) {
 }
 
 mpt::shmem::team_config config_of(shmem_team_config_t const* config, long mask) noexcept {
-    return {config && (mask & SHMEM_TEAM_NUM_CONTEXTS) ? config->num_contexts : 0};
+    if (!config || (mask & SHMEM_TEAM_NUM_CONTEXTS) == 0) return {};
+    return {config->num_contexts};
 }
 
 /// Where the heaps of a team's PEs lie.
@@ -93,7 +94,7 @@ int team_size(shmem_team_t team) noexcept {
 int team_config(shmem_team_t team, long mask, shmem_team_config_t* config) {
     auto const* const t = find_team(team);
     if (!t) return -1;
-    if (config && (mask & SHMEM_TEAM_NUM_CONTEXTS)) config->num_contexts = t->config().num_contexts;
+    if (config && (mask & SHMEM_TEAM_NUM_CONTEXTS)) config->num_contexts = t->config().num_contexts.value_or(0);
     return 0;
 }
 int translate(shmem_team_t from, int pe, shmem_team_t to) noexcept {
@@ -201,11 +202,13 @@ void destroy_context(shmem_ctx_t ctx) {
         end_context(here(), place_in_table(ctx));
     });
 }
-bool is_another_threads(shmem_ctx_t ctx) {
+context_promise promised(shmem_ctx_t ctx) {
     auto& e = here();
     std::lock_guard const g{e.changing};
     auto const& slot = e.contexts[place_in_table(ctx)];
-    return slot.engine && slot.engine->options().is_private && slot.maker != e.caller();
+    if (!slot.engine) return {};
+    auto const& o = slot.engine->options();
+    return {o.is_serialized || o.is_private, o.is_private && slot.maker != e.caller()};
 }
 int team_of(shmem_ctx_t ctx, shmem_team_t* team) {
     *team = SHMEM_TEAM_INVALID;

@@ -20,8 +20,12 @@
 namespace mpt::inline v0::shmem {
 
 class heap_map {
+    struct length {
+        std::uint64_t bytes, asked; // taken, and of them asked for
+    };
     std::uint64_t bytes_;
-    std::map<std::uint64_t, std::uint64_t> free_, taken_; // offset -> size
+    std::map<std::uint64_t, std::uint64_t> free_; // offset -> size
+    std::map<std::uint64_t, length> taken_;       // by offset
 
 public:
     /// Blocks begin at multiples of it, and are as long as one.
@@ -37,6 +41,11 @@ public:
     bool resize(std::uint64_t offset, std::uint64_t n);
     /// How long the block is that begins there; 0: none does.
     std::uint64_t size_of(std::uint64_t offset) const noexcept;
+    struct asked_block {
+        std::uint64_t at, bytes;
+    };
+    /// The block that a byte belongs to, with how many bytes were asked for; nothing: it is free.
+    std::optional<asked_block> around(std::uint64_t offset) const noexcept;
 
     std::uint64_t bytes() const noexcept { return bytes_; }
     std::uint64_t used() const noexcept;

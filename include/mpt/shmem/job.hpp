@@ -32,7 +32,7 @@ template <class Stack> class job {
     typename team<Stack>::maybe node_;
     heap_map map_;
     context<Stack> default_;
-    std::mutex changing_; // contexts, threads and active sets
+    std::mutex mutable changing_; // the map, contexts, threads and active sets
     std::uint32_t contexts_ = 0, most_contexts_, most_threads_;
     shmem::resources resources_{most_contexts_};
     std::map<std::uint64_t, resources::place> threads_; // that are registered, by their numbers
@@ -87,10 +87,16 @@ public:
     /// How long the block is that begins there; 0: none does.
     std::size_t size_of(void const* block) const noexcept { return map_.size_of(offset(block)); }
     heap_map const& map() const noexcept { return map_; }
+    /// The block that a byte of the heap belongs to, as long as was asked for; empty: it is free. By any thread.
+    std::span<std::byte const> block_around(void const* p) const {
+        std::lock_guard const g{changing_};
+        auto const b = map_.around(offset(p));
+        return b ? std::span{memory_.heap()}.subspan(b->at, b->bytes) : std::span<std::byte const>{};
+    }
 
     // --- contexts. Section 9.5 ------------------------------------------------------------------------------------------------------
     context<Stack>& default_context() noexcept { return default_; }
-    /// Null: there are as many as may be, or none can be private.
+    /// Null: there are as many as may be, here or of the team, or none can be private. It is destroyed before its team.
     std::unique_ptr<context<Stack>> create_context(team<Stack>& t, context_options o = {});
     std::unique_ptr<context<Stack>> create_context(context_options o = {}) { return create_context(world_, o); }
     /// Completes what was begun on it.
@@ -161,6 +167,7 @@ template <class Stack> void* job<Stack>::allocate(std::size_t n, std::size_t ali
     if (!std::has_single_bit(align))
         throw error{errc::argument, "mpt: an alignment is a power of two, not " + std::to_string(align)};
     must_agree("shmem_malloc or shmem_align", n, align);
+    std::lock_guard const g{changing_};
     auto const at = align <= memory_.alignment() ? map_.take(n, align) : std::nullopt;
     if (!at) exhausted(n, align);
     return place(*at);
@@ -179,6 +186,7 @@ template <class Stack> void job<Stack>::deallocate(void* block) {
     if (!block) return;
     auto const at = block_of("shmem_free", block);
     must_agree("shmem_free", at, 0);
+    std::lock_guard const g{changing_};
     map_.give(at);
 }
 
@@ -187,11 +195,13 @@ template <class Stack> void* job<Stack>::reallocate(void* block, std::size_t n) 
     if (n == 0) return deallocate(block), nullptr;
     auto const from = block_of("shmem_realloc", block);
     must_agree("shmem_realloc", from, n);
+    std::unique_lock g{changing_};
     if (map_.resize(from, n)) return block;
     auto const to = map_.take(n);
     if (!to) exhausted(n, heap_map::grain);
     std::memcpy(place(*to), block, std::min<std::size_t>(map_.size_of(from), n));
     map_.give(from);
+    g.unlock();
     coll::barrier(world_.native()); // nobody writes before it is copied
     return place(*to);
 }
@@ -213,9 +223,10 @@ template <class Stack> void job<Stack>::exhausted(std::size_t n, std::size_t ali
 template <class Stack> std::unique_ptr<context<Stack>> job<Stack>::create_context(team<Stack>& t, context_options o) {
     std::lock_guard const g{changing_};
     auto const place = resources_.find(o.is_private);
-    if (contexts_ == most_contexts_ || !place) return nullptr;
+    if (contexts_ == most_contexts_ || !t.has_context_left() || !place) return nullptr;
     auto c = std::make_unique<context<Stack>>(memory_, t, o, *place);
     resources_.take(*place, o.is_private);
+    t.count_contexts(1);
     ++contexts_;
     return c;
 }
@@ -224,6 +235,7 @@ template <class Stack> void job<Stack>::destroy(std::unique_ptr<context<Stack>> 
     c->quiet();
     std::lock_guard const g{changing_};
     resources_.leave(c->place());
+    c->team().count_contexts(-1);
     --contexts_;
 }
 

@@ -8,6 +8,8 @@
 ///
 ///   Context   that of a team is drawn by the parent's first PE and told to all; teams of one split have no PE in common, and may
 ///             share it. That of an active set follows from its three numbers, so nobody has to be told.
+///   Contexts  a team that is asked to have n contexts has n at once, and no more; where a PE cannot have so many (MPT_CONTEXTS), no PE
+///             gets a team. One that is asked for no number has as many as the job.
 ///   Threads   collectives of one team come in one order.
 ///   Tests     test/shmem_team_test.cpp
 #pragma once
@@ -28,7 +30,7 @@ namespace mpt::inline v0::shmem {
 
 /// How a team is to be made. Section 9.4.1.
 struct team_config {
-    int num_contexts = 0;
+    std::optional<int> num_contexts;
 };
 
 template <class Stack> class team {
@@ -38,6 +40,7 @@ template <class Stack> class team {
     rank me_;
     team_config config_;
     std::uint32_t rooted_calls_ = 0;
+    int contexts_ = 0;
     coll::meeting shared_;
 
 public:
@@ -53,6 +56,9 @@ public:
     std::int32_t size() const noexcept { return who_.size(); }
     group const& members() const noexcept { return who_; }
     team_config const& config() const noexcept { return config_; }
+    /// May it have another context? For who counts them, a thread at a time.
+    bool has_context_left() const noexcept { return !config_.num_contexts || contexts_ < *config_.num_contexts; }
+    void count_contexts(int more) noexcept { contexts_ += more; }
     bool has(rank pe) const noexcept { return pe >= 0 && pe < size(); }
     /// The number of all PEs that the team's PE has.
     rank world(rank pe) const noexcept { return who_.world(pe); }
@@ -76,6 +82,17 @@ public:
     coll::team<Stack> native() noexcept { return {wire_, who_, me_, rooted_calls_, &shared_}; }
 
 private:
+    /// All PEs' teams can be as they are asked for; the same on all of them.
+    bool can_all(team_config const& a, team_config const& b = {}) {
+        auto const most = static_cast<int>(run_->configuration().template get<"MPT_CONTEXTS">());
+        auto const can = [most](team_config const& c) {
+            return c.num_contexts.value_or(0) >= 0 && c.num_contexts.value_or(0) <= most;
+        };
+        bool const mine = can(a) && can(b);
+        std::vector<std::byte> all(static_cast<std::size_t>(size()));
+        coll::allgather(native(), source{&mine, 1}, coll::blocks{std::span{all}, 1});
+        return std::ranges::count(all, std::byte{1}) == size();
+    }
     context_id new_context() {
         auto context = run_->new_context();
         coll::broadcast(native(), coll::place{std::as_writable_bytes(std::span{&context, 1})}, 0);
@@ -99,7 +116,7 @@ std::optional<group> team<Stack>::strided(std::int32_t start, std::int32_t strid
 template <class Stack> auto team<Stack>::split_strided(std::int32_t start, std::int32_t stride, std::int32_t size,
                                                        team_config config) -> std::optional<maybe> {
     auto const who = strided(start, stride, size);
-    if (!who) return std::nullopt;
+    if (!who || !can_all(config)) return std::nullopt;
     auto const context = new_context();
     if (!who->find(run_->me())) return maybe{};
     return std::make_unique<team>(*run_, context, *who, config);
@@ -115,7 +132,7 @@ template <class Stack> template <class In> auto team<Stack>::of_those(In const& 
 
 template <class Stack> auto team<Stack>::split_2d(std::int32_t xrange, team_config x, team_config y)
     -> std::optional<std::pair<maybe, maybe>> {
-    if (xrange < 1) return std::nullopt;
+    if (xrange < 1 || !can_all(x, y)) return std::nullopt;
     auto row = of_those([&](std::int32_t i) { return i / xrange == me_ / xrange; }, x);
     auto column = of_those([&](std::int32_t i) { return i % xrange == me_ % xrange; }, y);
     return std::pair{std::move(row), std::move(column)};

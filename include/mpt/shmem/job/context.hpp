@@ -23,7 +23,7 @@ struct context_options {
 
 template <class Stack> class context {
     shmem::memory<Stack>* memory_;
-    shmem::team<Stack>* team_; // null: its team is no more
+    shmem::team<Stack>* team_;
     group who_;
     bool is_world_;
     context_options options_;
@@ -37,8 +37,7 @@ public:
 
     context_options const& options() const noexcept { return options_; }
     std::uint32_t place() const noexcept { return place_; }
-    shmem::team<Stack>* team() const noexcept { return team_; }
-    void forget_team() noexcept { team_ = nullptr; }
+    shmem::team<Stack>& team() const noexcept { return *team_; }
     shmem::memory<Stack>& memory() const noexcept { return *memory_; }
     std::int32_t size() const noexcept { return who_.size(); }
     /// The number of all PEs that this context's PE has.

@@ -74,7 +74,9 @@ def shmem_jobs(o):
     sized = [*batch, '-m', o.m or ('8:65536' if o.quick else '1:1048576')]
     yield from ((w, 2, [*sized, w]) for w in ('latency', 'bw', 'signal'))
     yield from ((w, 2, [*batch, w]) for w in ('rate', 'atomics'))
-    yield from ((w, 2, [*batch, '-T', '4' if o.quick else '16', w]) for w in ('threads', 'contexts'))
+    for w in ('threads', 'contexts'):
+        yield w, 2, [*batch, '-T', '4' if o.quick else '16', w]
+        yield f'{w} of 7', 2, [*batch, '-T', '8' if o.quick else '16', '-c', '7', w]
     yield from (('collectives', n, [*batch, '-m', '8:65536' if o.quick else '8:1048576', 'collectives']) for n in ((2, 4) if o.quick else (2, 4, 8)))
 
 

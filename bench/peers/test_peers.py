@@ -55,8 +55,15 @@ class Figures(unittest.TestCase):
     def test_numbers_of_threads_are_rows_of_one_table(self):
         self.assertEqual([peers.family(t) for t in ('threads_rate_16', 'rate', 'put_bw')], ['threads_rate', 'rate', 'put_bw'])
 
+    def test_each_interface_has_a_headline_table_with_the_libraries_that_have_it(self):
+        both = VALUES | {('shmem_put', 2, 8, 'us'): {'mpt': [0.01], 'Open MPI oshmem': [0.02]}}
+        lines = peers.headline_table(result() | {'rows': peers.rows_of(both, {})})
+        self.assertIn('| what | mpt | MPICH | Intel MPI | mpt / best peer | mpt / limit |', lines)
+        self.assertIn('| what | mpt | Open MPI oshmem | mpt / best peer | mpt / limit |', lines)
+        self.assertIn('| shmem_put, 2 ranks, 8 B, us | **0.01** | 0.02 | 0.50 |  |', lines)
+
     def test_plots_are_xml_and_the_report_says_what_is_left_out(self):
-        xml.dom.minidom.parseString(plot.page(result()['rows'], peers.names_of(result())))
+        xml.dom.minidom.parseString(plot.page(result()['rows'], peers.names_of(result()['rows'])))
         xml.dom.minidom.parseString(plot.page([], []))
         self.assertIn('- x: why', peers.markdown(result()))
 
@@ -69,6 +76,11 @@ class Runs(unittest.TestCase):
         rows, took, why = self.shell('echo "latency 8 0.25 us"; echo noise; echo "barrier 0 1e-3 us"')
         self.assertEqual((rows, why), ({('latency', 8): (0.25, 'us'), ('barrier', 0): (0.001, 'us')}, None))
         self.assertGreater(took, 0)
+
+    def test_a_library_is_asked_only_for_programs_that_it_has(self):
+        class asked: rounds, quick, only, m, i, x = 1, True, '^shmem rate', None, None, None
+        has, lacks = (peers.Library(name, ['sh', '-c', 'echo "shmem_rate_p 8 2 M/s"'], programs) for name, programs in (('has', {'shmem': 'x'}), ('lacks', {'messages': 'x'})))
+        self.assertEqual(peers.take(asked, [has, lacks], {min(peers.os.sched_getaffinity(0))}), ({('shmem_rate_p', 2, 8, 'M/s'): {'has': [2.0]}}, []))
 
     def test_a_run_that_fails_says_how(self):
         self.assertEqual(self.shell('echo "no such thing"; exit 3')[2], 'exit code 3: no such thing')

@@ -114,9 +114,15 @@ template <class T, class Here, class Far>
     told(ctx, pe);
     return was;
 }
-template <class T> T far_atomic(shmem_ctx_t ctx, operation what, T const* cell, T value, int pe) {
+/// Apart, so that what is done at once keeps its arguments in registers.
+template <class T> [[gnu::noinline]] T far_atomic(shmem_ctx_t ctx, operation what, T const* cell, T value, int pe) {
     T old{};
     far::atomic(ctx, what, kind_of<T>(), cell, &value, &old, pe);
+    return old;
+}
+template <class T> [[gnu::noinline]] T far_compare_swap(shmem_ctx_t ctx, T* cell, T cond, T value, int pe) {
+    T old{};
+    far::compare_swap(ctx, kind_of<T>(), cell, &cond, &value, &old, pe);
     return old;
 }
 
@@ -147,11 +153,7 @@ template <class T> T atomic_compare_swap(shmem_ctx_t ctx, T* cell, given<T> cond
             w.compare_exchange_strong(seen, value, std::memory_order_acq_rel, std::memory_order_acquire);
             return seen;
         },
-        [&] {
-            T old{};
-            far::compare_swap(ctx, kind_of<T>(), cell, &cond, &value, &old, pe);
-            return old;
-        });
+        [&] { return far_compare_swap<T>(ctx, cell, cond, value, pe); });
 }
 
 template <class T> [[gnu::always_inline]] inline T atomic_fetch_add(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {

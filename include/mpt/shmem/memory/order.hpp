@@ -22,14 +22,18 @@ template <class Stack> template <class T> T memory<Stack>::seen(T const* own) no
     return atomic_ref<T>{const_cast<T&>(*own)}.load(std::memory_order_acquire); // sync(shmem.word): acquire
 }
 
-/// Looks at the word alone first, and at the wires now and then. Where CPUs suffice nobody rings for plain stores, so it looks long.
+/// Looks at the word alone first, and at the wires now and then. Where CPUs suffice nobody rings for plain stores, so it looks long,
+/// and soon yields between: other programs may have left two PEs on one CPU.
 template <class Stack> template <class Come> void memory<Stack>::await(Come const& come) {
     auto& lane = run_->lane_of(context_);
-    auto const looks = rings_ ? lane.looks() : 100 * std::min<std::uint32_t>(lane.looks(), 10'000);
+    auto const alone = lane.looks();
+    auto const looks = rings_ ? alone : 100 * std::min<std::uint32_t>(alone, 10'000);
     for (std::uint32_t i = 1; i <= looks; ++i) {
         if (come()) [[likely]]
             return;
-        if (i % 256 == 0) lane.enter([&](auto&) { lane.step(); });
+        if (i % 256 != 0) continue;
+        lane.enter([&](auto&) { lane.step(); });
+        if (i > alone) run_->world().yield();
     }
     lane.wait({wait_for::receive, context_, any_source, any_tag, 0}, [&](auto&) { return come(); });
 }

@@ -1,5 +1,6 @@
 // Attributes. Callbacks run between steps that are whole in themselves: none runs under a lock, no iterator lives across one.
 #include <mpt/mpi/attributes.hpp>
+#include <mpt/mpi/caching.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -145,6 +146,20 @@ struct attributes::impl {
         return names;
     }
 };
+
+/// They stay until the process ends: objects may go after statics do.
+keyvals& communicator_keys() {
+    static auto& keys = *new keyvals{0};
+    return keys;
+}
+keyvals& datatype_keys() {
+    static auto& keys = *new keyvals{1};
+    return keys;
+}
+keyvals& window_keys() {
+    static auto& keys = *new keyvals{2};
+    return keys;
+}
 
 attributes::attributes(keyvals const& keys) : impl_{std::make_unique<impl>(keys)} {}
 attributes::~attributes() = default;

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <mpt/mpi/attributes.hpp>
 #include <mpt/mpi/caching.hpp>
 
 namespace {

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <mpt/mpi/attributes.hpp>
 #include <mpt/mpi/window.hpp>
 
 #include "support/expect_error.hpp"

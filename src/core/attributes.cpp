@@ -202,4 +202,25 @@ void attributes::copy_to(void* object, attributes& copy, void* copied_object) co
     }
 }
 
+cached::cached(keyvals const& keys, void* object) noexcept : keys_{&keys}, object_{object} {}
+cached::cached(cached&&) noexcept = default;
+cached::~cached() {
+    try {
+        remove_all();
+    } catch (...) {} // there is nobody to tell
+}
+attributes& cached::made() {
+    if (!all_) all_ = std::make_unique<attributes>(*keys_);
+    return *all_;
+}
+void cached::set(std::int32_t key, void* value) { made().set(object_, key, value); }
+std::optional<void*> cached::get(std::int32_t key) { return made().get(key); }
+bool cached::remove(std::int32_t key) { return made().remove(object_, key); }
+void cached::remove_all() {
+    if (all_) all_->remove_all(object_);
+}
+void cached::copy_to(cached& copy) const {
+    if (all_) all_->copy_to(object_, copy.made(), copy.object_);
+}
+
 } // namespace mpt::inline v0

@@ -11,13 +11,16 @@
 ///   Limit   the first attribute of an object is set by one thread at a time.
 ///   Tests   test/mpi_caching_test.cpp    Source MPI-4.1 section 7.7
 #pragma once
-#include <utility>
-
-#include <mpt/mpi/attributes.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
 
 namespace mpt::inline v0 {
 
-/// The keys of a process's C++ objects.
+class attributes;
+class keyvals;
+
+/// The keys of a process's C++ objects (mpi/attributes.hpp).
 keyvals& communicator_keys();
 keyvals& datatype_keys();
 keyvals& window_keys();
@@ -28,33 +31,22 @@ class cached {
     void* object_;
     std::unique_ptr<attributes> all_; // made for the first one
 
-    attributes& made() {
-        if (!all_) all_ = std::make_unique<attributes>(*keys_);
-        return *all_;
-    }
+    attributes& made();
 
 public:
     /// object: what callbacks get.
-    cached(keyvals const& keys, void* object) noexcept : keys_{&keys}, object_{object} {}
-    cached(cached&&) noexcept = default;
+    cached(keyvals const& keys, void* object) noexcept;
+    cached(cached&&) noexcept;
     cached& operator=(cached&&) = delete;
-    ~cached() {
-        try {
-            remove_all();
-        } catch (...) {} // there is nobody to tell
-    }
+    ~cached();
 
-    void set(std::int32_t key, void* value) { made().set(object_, key, value); }
-    std::optional<void*> get(std::int32_t key) { return made().get(key); }
+    void set(std::int32_t key, void* value);
+    std::optional<void*> get(std::int32_t key);
     /// Whether there was one.
-    bool remove(std::int32_t key) { return made().remove(object_, key); }
-    void remove_all() {
-        if (all_) all_->remove_all(object_);
-    }
+    bool remove(std::int32_t key);
+    void remove_all();
     /// copy: of a new object, without attributes.
-    void copy_to(cached& copy) const {
-        if (all_) all_->copy_to(object_, copy.made(), copy.object_);
-    }
+    void copy_to(cached& copy) const;
 };
 
 } // namespace mpt::inline v0

@@ -22,6 +22,7 @@
 #include <string>
 
 #include <mpt/core/hash.hpp>
+#include <mpt/mpi/attributes.hpp>
 #include <mpt/mpi/communicator.hpp>
 #include <mpt/mpi/group_algebra.hpp>
 #include <mpt/mpi/hardware.hpp>

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <mpt/datatype/datatype.hpp>
+#include <mpt/mpi/attributes.hpp>
 #include <mpt/mpi/caching.hpp>
 
 namespace mpt::inline v0 {

@@ -56,4 +56,33 @@ TYPED_TEST(mpi_buffered, what_has_no_room_is_refused_with_the_numbers_and_room_c
         EXPECT_THROW(out.send(world, few, 1), mpt::error);
     });
 }
+
+/// Both send what they have in every run before anybody receives.
+TYPED_TEST(mpi_buffered, requests_are_complete_and_plans_send_again_and_again) {
+    this->job(2, [](auto world) {
+        int const me = world.rank(), other = 1 - me;
+        mpt::buffered_sends<TypeParam> out;
+        std::vector<int> first(3000), second(2);
+        std::vector<mpt::persistent<TypeParam>> both;
+        both.push_back(mpt::persistent_bsend(out, world, first, other, 1));
+        both.push_back(mpt::persistent_bsend(out, world, second, other, 2));
+        for (int run = 0; run < 5; ++run) {
+            std::ranges::fill(first, 10 * run + me), std::ranges::fill(second, -run);
+            mpt::start_all(both);
+            std::vector<int> third{run};
+            auto sent = out.isend(world, third, other, 3);
+            EXPECT_TRUE(sent.test());
+            EXPECT_EQ(sent.wait().source, mpt::proc_null);
+            for (auto& one : both) {
+                EXPECT_TRUE(one.pending() && one.test());
+                one.wait();
+            }
+            first.assign(first.size(), -1), second.assign(2, 99), third = {-1};
+            EXPECT_EQ(world.template recv<std::vector<int>>(other, 3), std::vector<int>{run});
+            EXPECT_EQ(world.template recv<std::vector<int>>(other, 1), std::vector<int>(3000, 10 * run + other));
+            EXPECT_EQ(world.template recv<std::vector<int>>(other, 2), std::vector<int>(2, -run));
+        }
+        EXPECT_THROW(static_cast<void>(mpt::persistent_bsend(out, world, first, 2)), mpt::error);
+    });
+}
 } // namespace

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <mpt/mpi/attributes.hpp>
 #include <mpt/mpi/window.hpp>
 
 #include "support/expect_error.hpp"
@@ -93,6 +94,125 @@ TYPED_TEST(mpi_window, mistakes_are_sentences) {
         expect_error(mpt::error_class::rank, {"put", "5"}, [&] { w.put(1, 5); });
         expect_error(mpt::error_class::rma_range, {"bytes 16 to 20"}, [&] { w.put(1, 0, 4); });
         w.fence();
+    });
+}
+
+/// Every third number of a row goes to every second one there.
+TYPED_TEST(mpi_window, elements_of_any_layout_go_to_any_other) {
+    this->job(3, [](auto world) {
+        int const me = world.rank(), next = (me + 1) % 3, before = (me + 2) % 3;
+        auto const number = mpt::datatype::named(mpt::element_kind::c_int);
+        auto const here = mpt::datatype::vector(4, 1, 3, number), there = mpt::datatype::vector(2, 2, 4, number);
+        mpt::window w{world, mpt::allocated<int>(20)};
+        std::ranges::fill(w.local(), -1);
+        std::vector<int> out(12, -2), in(12, -2), was(4);
+        for (int i = 0; i < 4; ++i) out[static_cast<std::size_t>(3 * i)] = 10 * me + i;
+        w.fence();
+        w.put({out.data(), 1, here}, next, {5, 1, there});
+        w.fence();
+        for (int i = 0; i < 20; ++i) {
+            auto const k = i == 5 ? 0 : i == 6 ? 1 : i == 9 ? 2 : i == 10 ? 3 : -1;
+            EXPECT_EQ(w.local()[static_cast<std::size_t>(i)], k < 0 ? -1 : 10 * before + k) << i;
+        }
+        w.fence();
+        w.get({in.data(), 1, here}, next, {5, 1, there});
+        EXPECT_EQ(in, out);
+        w.fence();
+        w.accumulate({out.data(), 1, here}, next, {5, 1, there}, mpt::operation::sum);
+        w.get_accumulate({nullptr, 0, number}, {was.data(), 4, number}, next, {5, 1, there}, mpt::operation::no_op);
+        for (int i = 0; i < 4; ++i) EXPECT_EQ(was[static_cast<std::size_t>(i)], 2 * (10 * me + i));
+        w.get_accumulate({out.data(), 1, here}, {was.data(), 4, number}, next, {5, 1, there}, mpt::operation::max);
+        EXPECT_EQ(was[1], 2 * (10 * me + 1));
+        expect_error(mpt::error_class::type, {"accumulate", "MPI_DOUBLE", "MPI_INT"}, [&] {
+            w.accumulate({out.data(), 1, mpt::datatype::named(mpt::element_kind::c_double)}, next, {0, 2, number},
+                         mpt::operation::sum);
+        });
+        w.put({out.data(), 1, here}, mpt::proc_null, {5, 1, there});
+        w.fence();
+        EXPECT_EQ(w.local()[6], 2 * (10 * before + 1));
+    });
+}
+
+TYPED_TEST(mpi_window, memory_comes_and_goes_in_a_dynamic_window) {
+    this->job(2, [](auto world) {
+        int const other = 1 - world.rank();
+        mpt::window w{world, mpt::dynamic<int>()};
+        std::vector<int> first(8, 1), second(4, 2);
+        auto const at = world.allgather(w.attach(first));
+        auto const more = world.allgather(w.attach(second));
+        {
+            auto const held = w.lock_all();
+            w.put(7 + other, other, at[static_cast<std::size_t>(other)] + 3 * sizeof(int));
+            w.accumulate(std::vector{10, 20}, other, more[static_cast<std::size_t>(other)]);
+            w.flush(other);
+            EXPECT_EQ(w.value(other, more[static_cast<std::size_t>(other)] + sizeof(int)), 22);
+        }
+        world.barrier();
+        EXPECT_EQ(first, (std::vector<int>{1, 1, 1, 7 + world.rank(), 1, 1, 1, 1}));
+        EXPECT_EQ(second, (std::vector<int>{12, 22, 2, 2}));
+        w.detach(first);
+        expect_error(mpt::error_class::rma_attach, {"detach"}, [&] { w.detach(first); });
+        world.barrier();
+        {
+            auto const held = w.lock_all();
+            expect_error(mpt::error_class::rma_range, {"put"},
+                         [&] { w.put(1, other, at[static_cast<std::size_t>(other)]), w.flush(other); });
+        }
+        world.barrier();
+    });
+}
+
+TYPED_TEST(mpi_window, requests_are_complete_and_flushes_of_this_side_need_a_passive_epoch) {
+    this->job(2, [](auto world) {
+        int const me = world.rank(), other = 1 - me;
+        mpt::window w{world, mpt::allocated<int>(4)};
+        expect_error(mpt::error_class::rma_sync, {"flush_local"}, [&] { w.flush_local_all(); });
+        {
+            auto const held = w.lock_all();
+            auto const was = w.get_accumulate(std::vector{0, 0, 0, 0}, other);
+            EXPECT_EQ(w.rput(5 + me, other).wait().bytes, 0u);
+            w.raccumulate(3, other).wait();
+            std::array<int, 1> got{};
+            auto r = w.rget(got, other);
+            EXPECT_TRUE(r.test());
+            r.wait();
+            EXPECT_EQ(got[0], 8 + me);
+            auto const number = mpt::datatype::named(mpt::element_kind::c_int);
+            int const one = 1;
+            w.rget_accumulate({&one, 1, number}, {got.data(), 1, number}, other, {0, 1, number}, mpt::operation::sum).wait();
+            EXPECT_EQ(got[0], 8 + me);
+            w.flush_local(other), w.flush_local_all();
+            expect_error(mpt::error_class::rank, {"flush_local", "2"}, [&] { w.flush_local(2); });
+            w.flush(other);
+        }
+        world.barrier();
+        EXPECT_EQ(w.local()[0], 9 + other);
+    });
+}
+
+TYPED_TEST(mpi_window, a_window_has_a_name_hints_and_attributes) {
+    this->job(2, [](auto world) {
+        int gone = 0, mine = 5;
+        auto const key = mpt::window_keys().create({}, [&gone](void*, std::int32_t, void*) { return ++gone, 0; });
+        {
+            mpt::info wanted;
+            wanted.set("no_locks", "true"), wanted.set("mpi_accumulate_granularity", "4096"), wanted.set("colour", "red");
+            mpt::window w{world, mpt::allocated<int>(1), wanted};
+            EXPECT_EQ(w.get_info().get("no_locks"), "true");
+            EXPECT_EQ(w.get_info().get("mpi_accumulate_granularity"), "4096");
+            EXPECT_FALSE(w.get_info().get("colour"));
+            wanted.set("same_size", "true"), wanted.set("mpi_accumulate_granularity", "8");
+            w.set_info(wanted);
+            EXPECT_EQ(w.get_info().get("same_size"), "true");
+            EXPECT_EQ(w.get_info().get("mpi_accumulate_granularity"), "4096") << "settled";
+            w.set_name("halo");
+            w.attributes().set(key, &mine);
+            auto moved = std::move(w);
+            EXPECT_EQ(moved.name(), "halo");
+            EXPECT_EQ(moved.attributes().get(key), static_cast<void*>(&mine));
+            EXPECT_EQ(gone, 0);
+        }
+        EXPECT_EQ(gone, 1) << "removed with the window, once";
     });
 }
 

@@ -2,14 +2,12 @@
 #include "communicators.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 #include <mpt/coll/allgather.hpp>
 #include <mpt/coll/broadcast.hpp>
 #include <mpt/core/hash.hpp>
-#include <mpt/mpi/group_algebra.hpp>
-#include <mpt/mpi/hardware.hpp>
+#include <mpt/mpi/communicators.hpp>
 
 #include "attributes.hpp"
 #include "buffered.hpp"
@@ -89,38 +87,11 @@ context_id agreed(binding& b, team const& t) {
     return context;
 }
 
-/// Where a group of some of the parent's processes talks while the others know nothing of it. It follows from parent and tag.
-wire side_wire(binding& b, comm const& parent, int tag) {
-    auto const context = drawn_context(hash_of("create_group", static_cast<std::uint64_t>(parent.context), tag));
-    return {b.run().lane_of(context), context};
-}
-
-void check_subset(call& on, comm const& parent, group const& g) {
-    for (std::int32_t i = 0; i < g.size(); ++i)
-        if (!parent.members.find(g.world(i)))
-            on.fail(MPI_ERR_GROUP, "rank " + std::to_string(i) + " of group is not in comm, which has " +
-                                       std::to_string(parent.size()) + " processes");
-}
-
 // --- hints --------------------------------------------------------------------------------------------------------------------
 
-constexpr std::string_view assertions[] = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length",
-                                           "mpi_assert_allow_overtaking", "mpi_assert_strict_start_ordering"};
-
-/// What is not among the assertions, or no boolean, is ignored.
-void take_hints(binding& b, comm& c, info_object const* hints) {
-    std::uint32_t told = 0, wanted = 0;
-    for (std::uint32_t i = 0; hints && i < std::size(assertions); ++i) {
-        auto const value = hints->hints.get(assertions[i]);
-        auto const yes = value ? as_boolean(*value) : std::nullopt;
-        if (yes) told |= 1u << i, wanted |= std::uint32_t{*yes} << i;
-    }
+void take_hints(binding& b, comm& c, info_object const* given) {
     std::lock_guard const g{b.changing};
-    c.assertions = (c.assertions & ~told) | wanted;
-}
-std::uint32_t assertions_of(binding& b, comm const& c) {
-    std::lock_guard const g{b.changing};
-    return c.assertions;
+    if (given) c.assertions = hints::taken(given->hints, c.assertions);
 }
 
 // --- the life of a communicator -------------------------------------------------------------------------------------------------
@@ -179,34 +150,23 @@ MPI_Comm handle_or_null(binding& b, ref<comm> c) { return c ? publish(b, std::mo
 
 // --- parts of a split by type: one color each; all ranks of this version are on one host ------------------------------------
 
-/// Where this process runs, by a name of MPI_Get_hw_resource_info, or without its "hwloc://".
-int color_by_hardware(std::string_view name) {
-    if (name == "mpi_shared_memory") return 0;
-    if (name.starts_with("hwloc://")) name.remove_prefix(8);
-    return hardware_instance(name, own_cpus()).value_or(MPI_UNDEFINED);
+std::optional<split_kind> kind_of(int type) noexcept {
+    switch (type) {
+    case MPI_COMM_TYPE_SHARED: return split_kind::shared;
+    case MPI_COMM_TYPE_HW_GUIDED: return split_kind::hw_guided;
+    case MPI_COMM_TYPE_HW_UNGUIDED: return split_kind::hw_unguided;
+    case MPI_COMM_TYPE_RESOURCE_GUIDED: return split_kind::resource_guided;
+    default: return std::nullopt; // MPI_UNDEFINED
+    }
 }
-/// By the largest sort of hardware that parts these processes. One that takes no part in the split is asked, too: it cannot know
-/// by what the others go.
-int unguided_color(binding& b, comm const& c, bool asked) {
-    constexpr auto n = hardware_sorts.size();
-    std::array<std::int32_t, n> mine;
-    for (std::size_t i = 0; i < n; ++i) mine[i] = asked ? color_by_hardware(hardware_sorts[i]) : MPI_UNDEFINED;
-    auto const all = everybody{b, c}.allgathered(mine);
-    for (std::size_t i = 0; i < n; ++i)
-        if (std::ranges::any_of(all, [&](auto const& other) { return other[i] != all.front()[i]; })) return mine[i];
-    return MPI_UNDEFINED;
-}
-int guided_color(comm const& c, int type, info_object const* hints) {
-    if (type == MPI_COMM_TYPE_SHARED) return 0;
-    if (type == MPI_UNDEFINED || !hints) return MPI_UNDEFINED;
-    if (auto const sort = hints->hints.get("mpi_hw_resource_type")) return color_by_hardware(*sort);
-    auto const set = type == MPI_COMM_TYPE_RESOURCE_GUIDED ? hints->hints.get("mpi_pset_name") : std::nullopt;
-    if (set == "mpi://WORLD") return 0;
-    return set == "mpi://SELF" ? c.members.world(c.me).value : MPI_UNDEFINED;
-}
-int color_by_type(binding& b, comm const& c, int type, info_object const* hints) {
-    auto const unguided = unguided_color(b, c, type == MPI_COMM_TYPE_HW_UNGUIDED);
-    return type == MPI_COMM_TYPE_HW_UNGUIDED ? unguided : guided_color(c, type, hints);
+/// One that takes no part in the split is asked, too: it cannot know by what the others go.
+int color_by_type(binding& b, comm const& c, int type, info_object const* given) {
+    using detail::hardware_colors;
+    auto const kind = kind_of(type);
+    auto const mine = kind == split_kind::hw_unguided ? hardware_colors::here() : hardware_colors::none();
+    auto const parting = detail::parting_color(mine, everybody{b, c}.allgathered(mine));
+    if (kind == split_kind::hw_unguided) return parting;
+    return kind ? detail::guided_color(*kind, given ? given->hints : info{}, c.members.world(c.me)) : MPI_UNDEFINED;
 }
 
 /// Waits until all that this process has started here is done; its requests stay for who waits for them. No other thread begins or
@@ -370,18 +330,20 @@ void Comm_idup_with_info(call& on, comm& c, info_object* hints, MPI_Comm& made, 
 }
 void Comm_create(call& on, comm& c, group_object& g, MPI_Comm& made) {
     require_one_origin(on, c, g, "comm", "group");
-    check_subset(on, c, g.members);
+    detail::require_subset(g.members, c.members);
     made = handle_or_null(on.of(), c.is_inter() ? created_on_both(on.of(), c, g.members) : created(on.of(), c, g.members));
 }
 void Comm_create_group(call& on, comm& c, group_object& g, int tag, MPI_Comm& made) {
     auto& b = on.of();
     require_one_side(on, c, "comm");
     require_one_origin(on, c, g, "comm", "group");
-    check_subset(on, c, g.members);
+    detail::require_subset(g.members, c.members);
     made = MPI_COMM_NULL;
     auto const me = g.members.find(b.run().me());
-    std::uint32_t calls = 0; // of the side wire, which is there for this one alone
-    if (me) made = publish(b, derived(b, c, g.members, agreed(b, {side_wire(b, c, tag), g.members, *me, calls})));
+    std::uint32_t calls = 0; // of the side context, which is there for this one alone
+    if (!me) return;
+    auto const side = detail::aside_for_group(c.context, tag);
+    made = publish(b, derived(b, c, g.members, agreed(b, {wire{b.run().lane_of(side), side}, g.members, *me, calls})));
 }
 void Comm_create_from_group(call& on, group_object& g, char const* tag, info_object* hints, errhandler& h, MPI_Comm& made) {
     made = MPI_COMM_NULL;
@@ -435,12 +397,13 @@ void Comm_disconnect(call& on, MPI_Comm& handle) { free_comm(on, handle, true); 
 
 void Comm_set_info(call& on, comm& c, info_object* hints) { take_hints(on.of(), c, hints); }
 void Comm_get_info(call& on, comm& c, MPI_Info& used) {
-    auto hints = ref<info_object>::adopt(new info_object);
-    auto const set = assertions_of(on.of(), c);
-    for (std::uint32_t i = 0; i < std::size(assertions); ++i)
-        hints->hints.set(assertions[i], (set >> i & 1) != 0 ? "true" : "false");
-    hints->hints.set("mpi_memory_alloc_kinds", memory_kinds);
-    used = binding::publish<MPI_Info>(on.of().infos, std::move(hints));
+    auto told = ref<info_object>::adopt(new info_object);
+    {
+        std::lock_guard const g{on.of().changing};
+        told->hints = hints::shown(c.assertions);
+    }
+    told->hints.set("mpi_memory_alloc_kinds", memory_kinds);
+    used = binding::publish<MPI_Info>(on.of().infos, std::move(told));
 }
 void Comm_set_name(call& on, comm& c, char const* name) {
     rename(on.of(), c.name, name);

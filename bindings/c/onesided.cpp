@@ -1,6 +1,7 @@
 // Chapter 12: operations on the memory of others. Each is complete at this process when it returns, so a request of one is done from
 // the beginning; an error is the call's, and there is no request then.
 #include <mpt/datatype/runs.hpp>
+#include <mpt/mpi/window/typed.hpp>
 
 #include "entries.hpp"
 #include "operations.hpp"
@@ -34,11 +35,6 @@ element_kind element_of(call const& on, argument const& a) {
                 std::string{a.name} + " has elements of several types; an update needs those of one predefined type");
     return kind;
 }
-/// MPI_LONG and MPI_INT64_T are, where both have 64 bits.
-bool are_alike(element_kind a, element_kind b) noexcept {
-    auto const &x = facts(a), &y = facts(b);
-    return a == b || (!x.is_pair() && x.values == y.values && x.size == y.size);
-}
 void require_defined(call const& on, operation_object const& op, element_kind kind) {
     if (!find_kernel(*op.predefined, kind)) on.fail(MPI_ERR_OP, std::string{op.name} + " is not defined on " + name_of(kind));
 }
@@ -48,7 +44,7 @@ void require_elements(call const& on, operation_object const& op, MPI_Count coun
     if (count == 0 || there.type.type.size() == 0) return;
     auto const kind = element_of(on, there);
     for (auto const& a : ours)
-        if (auto const other = element_of(on, a); !are_alike(other, kind))
+        if (auto const other = element_of(on, a); !detail::are_alike(other, kind))
             on.fail(MPI_ERR_TYPE,
                     std::string{a.name} + " is made of " + name_of(other) + ", and " + there.name + " of " + name_of(kind));
     require_defined(on, op, kind);

@@ -57,81 +57,49 @@ private:
     }
 };
 
-/// The greatest multiple of every alignment up to a place.
-std::int64_t aligned_below(std::int64_t at) noexcept { return at & -std::int64_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__}; }
-
-} // namespace
-
-bool is_basic(datatype const& t) noexcept {
-    if (t.element() == element_kind::mixed || t.true_lower_bound() != 0 || t.lower_bound() != 0) return false;
-    auto const& one = facts(t.element());
-    return t.elements() == (one.is_pair() ? 2 : 1) && t.extent() == one.extent;
-}
-
-combination::combination(call const& on, operation_object& op, datatype_object& t)
-    : op_{op}, type_{t}, shift_{aligned_below(t.type.true_lower_bound())} {
-    on.committed(t, "datatype");
-    if (op.predefined) find_kernel(on);
-    else kept_op_ = ref<operation_object>{op}, kept_type_ = ref<datatype_object>{t};
-    auto const& type = t.type;
-    auto const low = std::min(type.lower_bound(), type.true_lower_bound());
-    auto const high = std::max(type.upper_bound(), type.true_lower_bound() + type.true_extent());
-    operand_ = {static_cast<std::size_t>(type.size()), type.extent(), low - shift_, static_cast<std::size_t>(high - low)};
-    operand_.commutes = op.commutes;
-    operand_.what = this;
-    operand_.combine = [](void* what, std::byte const* left, std::byte* right, std::size_t n) {
-        static_cast<combination const*>(what)->combine(left, right, n);
-    };
-    if (type.is_contiguous(2) && low == 0) return;
-    operand_.read = [](void* what, std::byte const* origin, std::size_t offset, std::span<std::byte> into) noexcept {
-        static_cast<combination const*>(what)->read(origin, offset, into);
-    };
-    operand_.write = [](void* what, std::byte* origin, std::size_t offset, std::span<std::byte const> from) noexcept {
-        static_cast<combination const*>(what)->write(origin, offset, from);
-    };
-}
-
-void combination::find_kernel(call const& on) {
-    if (*op_.predefined == operation::replace || *op_.predefined == operation::no_op)
-        on.fail(MPI_ERR_OP, std::string{"op is "} + op_.name + ", which is for one-sided communication only");
-    if (is_basic(type_.type)) kernel_ = mpt::find_kernel(*op_.predefined, type_.type.element());
-    if (!kernel_)
-        on.fail(MPI_ERR_OP,
-                std::string{op_.name} + " is not defined on " + (type_.name.empty() ? "a derived datatype" : type_.name));
-}
-
-void combination::combine(std::byte const* left, std::byte* right, std::size_t n) const {
-    if (kernel_) kernel_(left, right, n);
-    else call_user(left, right, n);
-}
-
-void combination::call_user(std::byte const* left, std::byte* right, std::size_t n) const {
-    shown_type const living{type_};
-    auto const most = op_.function.large ? n : std::min<std::size_t>(n, std::numeric_limits<int>::max());
-    for (std::size_t done = 0; done < n;) {
-        auto const count = std::min(most, n - done);
-        auto* const in = const_cast<std::byte*>(operand_.at(left, done)) - shift_;
-        auto* const inout = operand_.at(right, done) - shift_;
+/// A function of the program on buffers.
+void call_user(operation_object const& op, datatype_object const& t, void const* left, void* right, std::int64_t n) {
+    shown_type const living{t};
+    auto const most = op.function.large ? n : std::min<std::int64_t>(n, std::numeric_limits<int>::max());
+    for (std::int64_t done = 0; done < n;) {
+        auto const count = std::min(most, n - done), at = done * t.type.extent();
+        auto* const in = static_cast<std::byte*>(const_cast<void*>(left)) + at;
+        auto* const inout = static_cast<std::byte*>(right) + at;
         auto type = living.handle;
-        if (op_.function.large) {
+        if (op.function.large) {
             auto length = static_cast<MPI_Count>(count);
-            op_.function.large(in, inout, &length, &type);
+            op.function.large(in, inout, &length, &type);
         } else {
             auto length = static_cast<int>(count);
-            op_.function.small(in, inout, &length, &type);
+            op.function.small(in, inout, &length, &type);
         }
         done += count;
     }
 }
 
-std::int64_t combination::elements(std::size_t bytes) const noexcept {
-    return static_cast<std::int64_t>((bytes + operand_.packed - 1) / operand_.packed);
+/// Null: the operation is the program's.
+kernel checked_kernel(call const& on, operation_object const& op, datatype_object const& t) {
+    on.committed(t, "datatype");
+    if (!op.predefined) return nullptr;
+    if (*op.predefined == operation::replace || *op.predefined == operation::no_op)
+        on.fail(MPI_ERR_OP, std::string{"op is "} + op.name + ", which is for one-sided communication only");
+    auto const k = is_basic(t.type) ? find_kernel(*op.predefined, t.type.element()) : nullptr;
+    if (!k)
+        on.fail(MPI_ERR_OP, std::string{op.name} + " is not defined on " + (t.name.empty() ? "a derived datatype" : t.name));
+    return k;
 }
-void combination::read(std::byte const* origin, std::size_t offset, std::span<std::byte> into) const noexcept {
-    typed_source{origin - shift_, elements(offset + into.size()), type_.type}.read(offset, into);
+
+/// Two words, which a std::function holds in itself: both objects are kept by the combination.
+typed_operation::function function_of(operation_object const& op, datatype_object const& t) {
+    if (op.predefined) return {};
+    return [&op, &t](void const* left, void* right, std::int64_t n) { call_user(op, t, left, right, n); };
 }
-void combination::write(std::byte* origin, std::size_t offset, std::span<std::byte const> from) const noexcept {
-    typed_sink{origin - shift_, elements(offset + from.size()), type_.type}.write(offset, from);
+
+} // namespace
+
+combination::combination(call const& on, operation_object& op, datatype_object& t)
+    : typed_operation{t.type, op.commutes, checked_kernel(on, op, t), function_of(op, t)} {
+    if (!op.predefined) kept_op_ = ref<operation_object>{op}, kept_type_ = ref<datatype_object>{t};
 }
 
 void predefine_operations(binding& b) {

@@ -1,8 +1,9 @@
 // Chapter 12: windows - how they are made and freed, and what is asked of them.
 #include "windows.hpp"
 
-#include <algorithm>
 #include <cstring>
+
+#include <mpt/mpi/hints.hpp>
 
 #include "attributes.hpp"
 #include "collectives.hpp"
@@ -13,55 +14,6 @@
 namespace mpt::c {
 
 namespace {
-
-// --- hints ----------------------------------------------------------------------------------------------------------------------
-
-bool is_boolean(std::string_view value) { return as_boolean(value).has_value(); }
-bool is_size(std::string_view value) { return as_integer(value).value_or(-1) >= 0; }
-bool is_same_op(std::string_view value) { return value == "same_op" || value == "same_op_no_op"; }
-bool is_order(std::string_view value) {
-    constexpr std::string_view orders[] = {"rar", "raw", "war", "waw"};
-    auto const all = as_list(value);
-    return value == "none" ||
-           (!all.empty() && std::ranges::all_of(all, [&](auto const& o) { return std::ranges::count(orders, o) == 1; }));
-}
-
-struct window_hint {
-    char const* name;
-    char const* value; // unless it is given
-    bool (*allowed)(std::string_view);
-    bool settled = false; // when the window is made
-};
-constexpr window_hint window_hints[] = {
-    {"no_locks", "false", is_boolean},
-    {"accumulate_ordering", "rar,raw,war,waw", is_order},
-    {"accumulate_ops", "same_op_no_op", is_same_op},
-    {"mpi_accumulate_granularity", "0", is_size, true},
-    {"same_size", "false", is_boolean},
-    {"same_disp_unit", "false", is_boolean},
-    {"alloc_shared_noncontig", "false", is_boolean, true},
-};
-constexpr std::size_t granularity = 3, noncontiguous = std::size(window_hints) - 1;
-
-/// Elements that a processor changes at once are not longer: who asks for more at a time has rows.
-constexpr std::int64_t processors_word = 8;
-
-/// What is no hint here, or no value of one, is ignored. made: the window is there already.
-void take_hints(binding& b, std::vector<std::string>& hints, info_object const* given, bool made) {
-    std::lock_guard const g{b.changing};
-    for (std::size_t i = 0; given && i < hints.size(); ++i) {
-        auto const value = given->hints.get(window_hints[i].name);
-        auto const is = value ? stripped(*value) : std::string_view{};
-        if (value && window_hints[i].allowed(is) && !(made && window_hints[i].settled)) hints[i] = is;
-    }
-}
-
-std::vector<std::string> hints_from(binding& b, info_object const* given) {
-    std::vector<std::string> all;
-    for (auto const& h : window_hints) all.emplace_back(h.value);
-    take_hints(b, all, given, false);
-    return all;
-}
 
 // --- how they are made ----------------------------------------------------------------------------------------------------------
 
@@ -82,9 +34,9 @@ void* make(call& on, comm& c, rma::wanted wanted, info_object const* given, MPI_
     auto& b = on.of();
     require_one_side(on, c, "comm");
     auto w = ref<made_win>::adopt(new made_win{c.members, c.me, flavor_of(wanted.how)});
-    w->hints = hints_from(b, given);
-    wanted.contiguous = w->hints[noncontiguous] != "true";
-    wanted.rows_locked = as_integer(w->hints[granularity]).value_or(0) > processors_word;
+    w->hints = hints::made_with(given ? given->hints : info{});
+    wanted.contiguous = !hints::noncontiguous(w->hints);
+    wanted.rows_locked = hints::rows_locked(w->hints);
     w->part = rma::make_window(b.run(), team_of(c), wanted);
     auto const& own = w->part->own();
     w->base = own.base;
@@ -141,10 +93,16 @@ void Win_shared_query(call&, win& w, int rank, MPI_Aint& size, MPI_Aint& unit, v
 
 void Win_get_group(call& on, win& w, MPI_Group& group) { group = publish(on.of(), w.members, w.of_session); }
 
-void Win_set_info(call& on, win& w, info_object* hints) { take_hints(on.of(), w.hints, hints, true); }
+void Win_set_info(call& on, win& w, info_object* given) {
+    std::lock_guard const g{on.of().changing};
+    if (given) hints::change(w.hints, given->hints);
+}
 void Win_get_info(call& on, win& w, MPI_Info& used) {
     auto made = ref<info_object>::adopt(new info_object);
-    for (std::size_t i = 0; i < w.hints.size(); ++i) made->hints.set(window_hints[i].name, name_of(on.of(), w.hints[i]));
+    {
+        std::lock_guard const g{on.of().changing};
+        made->hints = hints::shown(w.hints);
+    }
     used = binding::publish<MPI_Info>(on.of().infos, std::move(made));
 }
 void Win_set_name(call& on, win& w, char const* name) { rename(on.of(), w.name, name); }

@@ -1,5 +1,6 @@
 // Attributes. Callbacks run between steps that are whole in themselves: none runs under a lock, no iterator lives across one.
 #include <mpt/mpi/attributes.hpp>
+#include <mpt/mpi/caching.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -146,6 +147,20 @@ struct attributes::impl {
     }
 };
 
+/// They stay until the process ends: objects may go after statics do.
+keyvals& communicator_keys() {
+    static auto& keys = *new keyvals{0};
+    return keys;
+}
+keyvals& datatype_keys() {
+    static auto& keys = *new keyvals{1};
+    return keys;
+}
+keyvals& window_keys() {
+    static auto& keys = *new keyvals{2};
+    return keys;
+}
+
 attributes::attributes(keyvals const& keys) : impl_{std::make_unique<impl>(keys)} {}
 attributes::~attributes() = default;
 
@@ -185,6 +200,27 @@ void attributes::copy_to(void* object, attributes& copy, void* copied_object) co
         copy.impl_->drop_all(copied_object);
         throw;
     }
+}
+
+cached::cached(keyvals const& keys, void* object) noexcept : keys_{&keys}, object_{object} {}
+cached::cached(cached&&) noexcept = default;
+cached::~cached() {
+    try {
+        remove_all();
+    } catch (...) {} // there is nobody to tell
+}
+attributes& cached::made() {
+    if (!all_) all_ = std::make_unique<attributes>(*keys_);
+    return *all_;
+}
+void cached::set(std::int32_t key, void* value) { made().set(object_, key, value); }
+std::optional<void*> cached::get(std::int32_t key) { return made().get(key); }
+bool cached::remove(std::int32_t key) { return made().remove(object_, key); }
+void cached::remove_all() {
+    if (all_) all_->remove_all(object_);
+}
+void cached::copy_to(cached& copy) const {
+    if (all_) all_->copy_to(object_, copy.made(), copy.object_);
 }
 
 } // namespace mpt::inline v0

@@ -5,7 +5,9 @@
 ///        mpt::buffered_sends<Stack> out{memory};              or {}: memory of the heap, as much as is needed
 ///        out.send(world, values, 1, 7);                       on any communicators; throws where there is no room
 ///        out.flush();                                         all of it has left
+///        auto again = mpt::persistent_bsend(out, world, values, 1, 7);      each start() sends what is in values then
 ///
+///   A buffer is attached to nothing: who holds it sends by it, on one communicator or on several, in one session or in all.
 ///   A message occupies its bytes and bsend_overhead of the buffer until it has left; places are found first fit. One thread at a time.
 ///   The destructor flushes. Where an exception unwinds past it, what was not received yet is withdrawn, as with any request.
 ///   Tests   test/mpi_buffered_test.cpp    Source MPI-4.1 section 3.6.
@@ -20,6 +22,7 @@
 
 #include <mpt/mpi/communicator.hpp>
 #include <mpt/mpi/error_classes.hpp>
+#include <mpt/mpi/persistent.hpp>
 
 namespace mpt::inline v0 {
 
@@ -142,9 +145,29 @@ public:
             buffer_.send(on.native().wire, on.members().world(to), t, source{detail::bytes_of(data)});
         });
     }
-    /// Nothing is under way.
+    /// The same; the request is complete.
+    template <class Errors, class T> typename Errors::template as<basic_request<Stack>>
+    isend(communicator_view<Stack, Errors> const& on, T const& data, rank to, tag t = 0) {
+        return Errors::run([&] {
+            send(on.template with<errors::throwing>(), data, to, t);
+            return basic_request<Stack>{};
+        });
+    }
+    /// One round of progress; true: nothing is under way, and flush() will not wait.
     bool test() { return buffer_.test(); }
     void flush() { buffer_.flush(); }
 };
+
+/// out and data outlive it.
+template <class Stack, class Errors, class T>
+    requires(std::is_lvalue_reference_v<T> || std::ranges::borrowed_range<T>)
+persistent<Stack> persistent_bsend(buffered_sends<Stack>& out, communicator_view<Stack, Errors> const& on, T&& data, rank to,
+                                   tag t = 0) {
+    checks::label("persistent_bsend", t);
+    if (to != proc_null) checks::to("persistent_bsend", to, on.size());
+    return persistent<Stack>{[=, &out, view = on.template with<errors::throwing>(), from = source{detail::bytes_of(data)}] {
+        return out.isend(view, from, to, t);
+    }};
+}
 
 } // namespace mpt::inline v0

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include <mpt/mpi/caching.hpp>
 #include <mpt/mpi/collectives.hpp>
 #include <mpt/mpi/errors.hpp>
 #include <mpt/mpi/message.hpp>
@@ -41,6 +42,8 @@ template <class Stack> struct communicator_state {
     mutable coll::meeting shared;           // memory for its collectives
     mutable std::uint32_t joint_calls = 0;  // the same of both sides of an intercommunicator as one team
     mutable std::string name{};
+    mutable cached attached{communicator_keys(), this};         // mpi/communicators.hpp
+    mutable std::uint32_t asserted = 0;                         // hints, likewise
     mutable native_atomics::atomic<std::uint32_t> schedules{0}; // collectives begun so far that do not block
 
     communicator_state(runtime<Stack>& r, context_id context, group g, rank me_here)
@@ -210,7 +213,9 @@ public:
         return Errors::run([&] {
             auto context = size() ? s_->run->new_context() : context_id{};
             coll::broadcast(this->team(), std::as_writable_bytes(std::span{&context, 1}), 0);
-            return communicator<Stack>{*s_->run, context, s_->who, s_->me};
+            communicator<Stack> twin{*s_->run, context, s_->who, s_->me};
+            s_->attached.copy_to(twin.native().attached);
+            return twin;
         });
     }
     /// The same, begun here; its wait() gives the communicator, with the topology of one that has it. All ranks begin it.

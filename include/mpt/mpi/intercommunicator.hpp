@@ -82,7 +82,9 @@ public:
             auto const all = coll::both(s_->ours, s_->who);
             auto agreed = s_->run->new_context();
             coll::broadcast(everybody(all), std::as_writable_bytes(std::span{&agreed, 1}), 0);
-            return intercommunicator<Stack>{*s_->run, agreed, s_->ours, s_->me, s_->who};
+            intercommunicator<Stack> twin{*s_->run, agreed, s_->ours, s_->me, s_->who};
+            s_->attached.copy_to(twin.native().attached);
+            return twin;
         });
     }
     /// One group of both sides: the side that says high comes last. Collective. Section 7.6.2.

@@ -2,7 +2,7 @@
 ///
 ///        auto out = mpt::persistent_send(world, field, 1);         nothing is sent yet; `field` outlives it, and stays where it is
 ///        auto in = mpt::persistent_recv(world, room, 0);
-///        for (...) { in.start(), out.start(); work(); in.wait(), out.wait(); }
+///        for (...) { in.start(), out.start(); work(); in.wait(), out.wait(); }         of a range: mpt::start_all(messages)
 ///
 ///        inactive --- start() ---> pending --- wait() ---> inactive
 ///
@@ -44,6 +44,13 @@ public:
         if (run_) run_->cancel();
     }
 };
+
+/// Starts all of a range, in its order: messages, plans (mpi/planned.hpp). Section 3.9.
+template <std::ranges::input_range R>
+    requires requires(std::ranges::range_reference_t<R> one) { one.start(); }
+void start_all(R&& all) {
+    for (auto&& one : all) one.start();
+}
 
 template <class Stack, class Errors, class T>
     requires(std::is_lvalue_reference_v<T> || std::ranges::borrowed_range<T>)

@@ -15,6 +15,12 @@
 ///   allocated<T>(n)  memory of mpt's            shared_memory<T>(n)   the same, and span_of(r) is rank r's part, in place
 ///   exposed(range)   memory of one's own, which outlives the window; others reach it through the kernel or by a thread of this rank
 ///
+///   dynamic<T>()     none yet: attach(range) gives the address by which others name it      w.put(2.0, 1, address)
+///
+///        w.put({column, 4, type}, 1, {100, 4, type});                 elements of any layout at both sides, from element 100 on
+///
+///   A window has a name, hints (mpi/hints.hpp) and attributes (mpi/caching.hpp).
+///
 ///   Elements are trivially copyable; those of accumulates, fetch_and_op and compare_and_swap are numbers (arithmetic types, std::complex),
 ///   and their operations those of mpi/operations.hpp, and mpt::replace. Every operation is complete here when it returns.
 ///
@@ -24,7 +30,10 @@
 #include <complex>
 #include <exception>
 
+#include <mpt/mpi/caching.hpp>
 #include <mpt/mpi/communicator.hpp>
+#include <mpt/mpi/hints.hpp>
+#include <mpt/mpi/window/typed.hpp>
 #include <mpt/rma/window.hpp>
 
 namespace mpt::inline v0 {
@@ -50,6 +59,8 @@ template <receivable R> auto exposed(R&& range) {
     using T = element_t<std::remove_reference_t<R>>;
     return window_memory<T>{{.how = rma::flavor::create, .memory = detail::room_of(range), .unit = sizeof(T)}};
 }
+/// Memory that comes later, and goes.
+template <element T> window_memory<T> dynamic() { return {{.how = rma::flavor::dynamic}}; }
 
 namespace detail {
 /// MPI's name of an operation.
@@ -93,10 +104,15 @@ template <class T, class Op> consteval operation checked_operation() {
 } // namespace detail
 
 template <element T, class Stack> class window {
+    hints::of_window hints_;
+    std::string name_;
     std::unique_ptr<rma::window<Stack>> w_;
+    cached attached_{window_keys(), w_.get()};
     int exceptions_ = std::uncaught_exceptions();
 
 public:
+    using request = basic_request<Stack>;
+
     /// A lock that is given back when this goes.
     class [[nodiscard]] locked {
         rma::window<Stack>* w_;
@@ -115,13 +131,16 @@ public:
     };
 
     /// Collective.
-    template <class Errors> window(communicator_view<Stack, Errors> const& on, window_memory<T> const& memory)
-        : w_{rma::make_window(*on.native().run, team_of(on.native()), memory.what)} {}
+    template <class Errors>
+    window(communicator_view<Stack, Errors> const& on, window_memory<T> const& memory, info const& given = {})
+        : hints_{hints::made_with(given)},
+          w_{rma::make_window(*on.native().run, team_of(on.native()), with_hints(memory.what, hints_))} {}
     window(window&&) noexcept = default;
     window& operator=(window&&) = delete;
     ~window() {
         if (!w_ || std::uncaught_exceptions() > exceptions_) return;
         try {
+            attached_.remove_all();
             w_->free();
         } catch (error const&) { // the job is over, or an epoch was left open: nobody waits for us
         }
@@ -136,6 +155,23 @@ public:
         checks::to("span_of", r, size());
         return elements(w_->shared(r));
     }
+
+    // --- what the program calls it, and says of it ---------------------------------------------------------------------------------
+    std::string const& name() const noexcept { return name_; }
+    void set_name(std::string name) { name_ = std::move(name); }
+    void set_info(info const& given) { hints::change(hints_, given); }
+    /// The hints in use.
+    info get_info() const { return hints::shown(hints_); }
+    cached& attributes() noexcept { return attached_; }
+
+    // --- memory of a dynamic window. Section 12.2.4 --------------------------------------------------------------------------------
+    /// The address by which others name the memory, which stays until it is detached.
+    template <receivable R> std::size_t attach(R&& memory) {
+        std::span<std::byte> const bytes = detail::room_of(memory);
+        w_->attach(bytes);
+        return reinterpret_cast<std::size_t>(bytes.data());
+    }
+    template <receivable R> void detach(R&& memory) { w_->detach(std::span<std::byte>{detail::room_of(memory)}.data()); }
 
     // --- operations: `at` counts the target's elements. Section 12.3 --------------------------------------------------------------
     template <class U> void put(U const& data, mpt::rank to, std::size_t at = 0) {
@@ -189,6 +225,38 @@ public:
         return was;
     }
 
+    // --- elements of any layout at both sides ----------------------------------------------------------------------------------------
+    void put(rma::own_source const& from, mpt::rank to, target_data const& there) {
+        if (is_one("put", to)) w_->put(from, place(to, there));
+    }
+    void get(rma::own_sink const& into, mpt::rank from, target_data const& there) {
+        if (is_one("get", from)) w_->get(into, place(from, there));
+    }
+    void accumulate(rma::own_source const& from, mpt::rank to, target_data const& there, operation op) {
+        detail::require_update("accumulate", op, there, {&from.type});
+        if (is_one("accumulate", to)) w_->accumulate(from, place(to, there), op);
+    }
+    /// was: what was there. With operation::no_op nothing changes.
+    void get_accumulate(rma::own_source const& from, rma::own_sink const& was, mpt::rank to, target_data const& there,
+                        operation op) {
+        if (op == operation::no_op) detail::require_update("get_accumulate", op, there, {&was.type});
+        else detail::require_update("get_accumulate", op, there, {&from.type, &was.type});
+        if (is_one("get_accumulate", to)) w_->get_accumulate(from, was, place(to, there), op);
+    }
+
+    // --- the same as requests, which are complete: see rma/window.hpp. Section 12.3.5 ------------------------------------------------
+    template <class... Args> request rput(Args const&... as_put) { return put(as_put...), request{}; }
+    template <class U, class... Args> request rget(U&& into, Args const&... as_get) {
+        return get(std::forward<U>(into), as_get...), request{};
+    }
+    template <class... Args> request raccumulate(Args const&... as_accumulate) {
+        return accumulate(as_accumulate...), request{};
+    }
+    request rget_accumulate(rma::own_source const& from, rma::own_sink const& was, mpt::rank to, target_data const& there,
+                            operation op) {
+        return get_accumulate(from, was, to, there, op), request{};
+    }
+
     // --- epochs. Section 12.5 -----------------------------------------------------------------------------------------------------
     void fence(rma::promises p = {}) { w_->fence(p); }
     /// Ranks of the window.
@@ -212,6 +280,11 @@ public:
         w_->flush(target);
     }
     void flush_all() { w_->flush_all(); }
+    void flush_local(mpt::rank target) {
+        checks::to("flush_local", target, size());
+        w_->flush_local(target);
+    }
+    void flush_local_all() { w_->flush_local_all(); }
     void sync() { w_->sync(); }
 
     rma::window<Stack>& native() noexcept { return *w_; }
@@ -219,6 +292,11 @@ public:
 private:
     static coll::team<Stack> team_of(communicator_state<Stack> const& s) noexcept {
         return {s.wire, s.who, s.me, s.rooted_calls};
+    }
+    static rma::wanted with_hints(rma::wanted w, hints::of_window const& h) {
+        w.contiguous = w.contiguous && !hints::noncontiguous(h);
+        w.rows_locked = hints::rows_locked(h);
+        return w;
     }
     static std::span<T> elements(rma::part const& p) noexcept { return {reinterpret_cast<T*>(p.base), p.size / sizeof(T)}; }
     static datatype const& raw() {
@@ -237,6 +315,9 @@ private:
     rma::target_place place(mpt::rank r, std::size_t at, std::ptrdiff_t n) const {
         return {r, static_cast<std::int64_t>(at), n, raw()};
     }
+    static rma::target_place place(mpt::rank r, target_data const& there) {
+        return {r, static_cast<std::int64_t>(there.at), there.count, there.type};
+    }
     rma::target_place typed_place(mpt::rank r, std::size_t at, std::int64_t n) const {
         return {r, static_cast<std::int64_t>(at), n, number()};
     }
@@ -253,7 +334,7 @@ private:
         return group::of(std::move(ranks));
     }
 };
-template <class Stack, class Errors, element T> window(communicator_view<Stack, Errors> const&, window_memory<T> const&)
-    -> window<T, Stack>;
+template <class Stack, class Errors, element T>
+window(communicator_view<Stack, Errors> const&, window_memory<T> const&, info const& = {}) -> window<T, Stack>;
 
 } // namespace mpt::inline v0

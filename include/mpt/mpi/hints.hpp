@@ -1,0 +1,34 @@
+/// mpi/hints - the hints that communicators and windows know, out of what an info object says.
+///
+///        communicator    a set of the standard's five assertions, a bit for each
+///        window          seven texts; two of them are settled when the window is made
+///
+///   What is no hint here, or no value of one, is ignored, as the standard has it. shown() tells what is in use.
+///
+///   Tests   test/mpi_hints_test.cpp    Source MPI-4.1 sections 7.4.4 and 12.2.1
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <mpt/mpi/info.hpp>
+
+namespace mpt::inline v0::hints {
+
+using assertions = std::uint32_t;
+/// What is told changes, the rest stays.
+assertions taken(info const& given, assertions before = 0);
+info shown(assertions set);
+
+using of_window = std::vector<std::string>;
+/// Of a window that is being made.
+of_window made_with(info const& given);
+/// Of one that is there.
+void change(of_window& values, info const& given);
+info shown(of_window const& values);
+/// Each rank's part of shared memory lies where that rank is at home.
+bool noncontiguous(of_window const& values);
+/// Accumulates are of more at a time than a processor changes at once.
+bool rows_locked(of_window const& values);
+
+} // namespace mpt::inline v0::hints

@@ -1,0 +1,83 @@
+// Which hints there are, and which values they may have.
+#include <mpt/mpi/hints.hpp>
+
+#include <algorithm>
+#include <iterator>
+
+namespace mpt::inline v0::hints {
+
+namespace {
+
+constexpr std::string_view asserted[] = {"mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length",
+                                         "mpi_assert_allow_overtaking", "mpi_assert_strict_start_ordering"};
+
+bool is_boolean(std::string_view value) { return as_boolean(value).has_value(); }
+bool is_size(std::string_view value) { return as_integer(value).value_or(-1) >= 0; }
+bool is_same_op(std::string_view value) { return value == "same_op" || value == "same_op_no_op"; }
+bool is_order(std::string_view value) {
+    constexpr std::string_view orders[] = {"rar", "raw", "war", "waw"};
+    auto const all = as_list(value);
+    return value == "none" ||
+           (!all.empty() && std::ranges::all_of(all, [&](auto const& o) { return std::ranges::count(orders, o) == 1; }));
+}
+
+struct window_hint {
+    char const* name;
+    char const* value; // unless it is given
+    bool (*allowed)(std::string_view);
+    bool settled = false; // when the window is made
+};
+constexpr window_hint window_hints[] = {
+    {"no_locks", "false", is_boolean},
+    {"accumulate_ordering", "rar,raw,war,waw", is_order},
+    {"accumulate_ops", "same_op_no_op", is_same_op},
+    {"mpi_accumulate_granularity", "0", is_size, true},
+    {"same_size", "false", is_boolean},
+    {"same_disp_unit", "false", is_boolean},
+    {"alloc_shared_noncontig", "false", is_boolean, true},
+};
+constexpr std::size_t granularity = 3, noncontiguous_parts = std::size(window_hints) - 1;
+
+/// Elements that a processor changes at once are not longer: who asks for more at a time has rows.
+constexpr std::int64_t processors_word = 8;
+
+void take(of_window& values, info const& given, bool made) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        auto const value = given.get(window_hints[i].name);
+        auto const is = value ? stripped(*value) : std::string_view{};
+        if (value && window_hints[i].allowed(is) && !(made && window_hints[i].settled)) values[i] = is;
+    }
+}
+
+} // namespace
+
+assertions taken(info const& given, assertions set) {
+    for (std::uint32_t i = 0; i < std::size(asserted); ++i) {
+        auto const value = given.get(asserted[i]);
+        auto const yes = value ? as_boolean(*value) : std::nullopt;
+        if (yes) set = (set & ~(1u << i)) | std::uint32_t{*yes} << i;
+    }
+    return set;
+}
+info shown(assertions set) {
+    info all;
+    for (std::uint32_t i = 0; i < std::size(asserted); ++i) all.set(asserted[i], (set >> i & 1) != 0 ? "true" : "false");
+    return all;
+}
+
+of_window made_with(info const& given) {
+    of_window all;
+    for (auto const& h : window_hints) all.emplace_back(h.value);
+    take(all, given, false);
+    return all;
+}
+void change(of_window& values, info const& given) { take(values, given, true); }
+info shown(of_window const& values) {
+    info all;
+    for (std::size_t i = 0; i < values.size(); ++i) all.set(window_hints[i].name, values[i]);
+    return all;
+}
+bool noncontiguous(of_window const& values) { return values[noncontiguous_parts] == "true"; }
+bool rows_locked(of_window const& values) { return as_integer(values[granularity]).value_or(0) > processors_word; }
+
+} // namespace mpt::inline v0::hints

@@ -67,7 +67,7 @@ TEST(mptrun, runs_as_many_ranks_as_asked_and_says_nothing_itself) {
 
 TEST(mptrun, understands_both_dialects) {
     for (auto const* options :
-         {"-np 2", "--np 2", "--n=2", "-n2", "-n 2 --", "--allow-run-as-root --oversubscribe --mca btl self -np 2"}) {
+         {"-np 2", "--np 2", "-c 2", "--n=2", "-n2", "-n 2 --", "--allow-run-as-root --oversubscribe --mca btl self -np 2"}) {
         auto const e = run(mptrun + ' ' + options + ' ' + rank + " hello");
         EXPECT_EQ(e.code, 0) << options << ": " << e.err;
         EXPECT_EQ(lines(e.out), 2) << options;

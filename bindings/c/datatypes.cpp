@@ -110,7 +110,8 @@ namespace impl {
 void Type_commit(call& on, MPI_Datatype& handle) {
     auto& t = on.object(handle, "datatype");
     t.type.commit();
-    t.committed = true;
+    std::lock_guard const g{on.of().changing}; // another thread may commit it, too, and use it already
+    if (!t.committed) t.committed = true;
 }
 void Type_dup(call& on, datatype_object& old, MPI_Datatype& made) {
     made = publish_type(on.of(), datatype::dup(old.type), old.committed);

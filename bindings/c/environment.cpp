@@ -16,6 +16,16 @@ namespace {
 
 constexpr std::size_t most_alignment = 1u << 30; // that a hint is followed to
 
+/// Whether MPI was entered and left may be asked by any thread at any time.
+stage stage_of(binding& b) {
+    std::lock_guard const g{b.changing};
+    return b.at;
+}
+void reach(binding& b, stage next) {
+    std::lock_guard const g{b.changing};
+    b.at = next;
+}
+
 ref<comm> predefined(binding& b, communicator_state<stack> const& s, char const* name, MPI_Comm handle) {
     auto c = ref<comm>::adopt(new comm{s.who, s.me, s.wire.context(), &s.wire.on()});
     c->name = name;
@@ -77,7 +87,7 @@ void enter(call& on, int level, std::span<char const* const> arguments) {
     b.main_thread = b.run().world().self();
     b.comms.predefine(word_of(MPI_COMM_WORLD), b.world);
     b.comms.predefine(word_of(MPI_COMM_SELF), b.self);
-    b.at = stage::running;
+    reach(b, stage::running);
     begin_chapters(b, arguments);
 }
 
@@ -127,8 +137,8 @@ void Init_thread(call& on, int* argc, char*** argv, int required, int& provided)
     enter(on, required, arguments(argc, argv));
     provided = required;
 }
-void Initialized(call& on, int& flag) { flag = on.of().at != stage::before; }
-void Finalized(call& on, int& flag) { flag = on.of().at == stage::over; }
+void Initialized(call& on, int& flag) { flag = stage_of(on.of()) != stage::before; }
+void Finalized(call& on, int& flag) { flag = stage_of(on.of()) == stage::over; }
 
 void Finalize(call& on) {
     auto& b = on.of();
@@ -138,7 +148,7 @@ void Finalize(call& on) {
     b.comms.predefine(word_of(MPI_COMM_WORLD), nullptr);
     b.comms.predefine(word_of(MPI_COMM_SELF), nullptr);
     end_use(b, use::world);
-    b.at = stage::over;
+    reach(b, stage::over);
 }
 
 void Query_thread(call& on, int& provided) { provided = on.of().thread_level; }

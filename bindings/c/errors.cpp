@@ -31,6 +31,11 @@ std::string asked_for(call& on, int code) {
     return std::string{on.name()} + " was called with error code " + std::to_string(code) + ", " + on.of().errors.text_of(code);
 }
 
+ref<errhandler> handler_of_files(binding& b) {
+    std::lock_guard const g{b.changing};
+    return b.file_handler;
+}
+
 /// There are no files yet but the null handle, whose error handler new files get.
 void must_be_null(call& on, MPI_File f) {
     if (f != MPI_FILE_NULL) on.fail(MPI_ERR_FILE, "file is no file, or one that was closed");
@@ -86,11 +91,11 @@ void File_set_errhandler(call& on, MPI_File f, errhandler& h) {
 }
 void File_get_errhandler(call& on, MPI_File f, MPI_Errhandler& h) {
     must_be_null(on, f);
-    h = handle_of_handler(on.of(), on.of().file_handler);
+    h = handle_of_handler(on.of(), handler_of_files(on.of()));
 }
 void File_call_errhandler(call& on, MPI_File f, int code) {
     must_be_null(on, f);
-    auto const handler = on.of().file_handler;
+    auto const handler = handler_of_files(on.of());
     handle_error(on.of(), *handler, f, code, asked_for(on, code));
 }
 

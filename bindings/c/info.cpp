@@ -26,8 +26,10 @@ namespace impl {
 void Info_create(call& on, MPI_Info& made) { made = publish(on.of(), {}); }
 void Info_create_env(call& on, int argc, char** argv, MPI_Info& made) {
     auto const n = static_cast<std::size_t>(std::max(argc, 0));
-    auto const world = on.of().world;
-    made = publish(on.of(), environment_info({argv, n}, world ? std::optional{world->size()} : std::nullopt));
+    auto& b = on.of();
+    std::optional<std::int32_t> ranks;
+    if (std::lock_guard const g{b.changing}; b.world) ranks = b.world->size(); // another thread may be in MPI_Init
+    made = publish(b, environment_info({argv, n}, ranks));
 }
 void Info_dup(call& on, info_object& i, MPI_Info& made) { made = publish(on.of(), i.hints); }
 void Info_free(call& on, MPI_Info& handle) {

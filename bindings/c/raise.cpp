@@ -1,5 +1,6 @@
 // What happens when a call fails: the sentence, and the error handler of the object. MPI-4.1 section 9.3.
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 
@@ -29,6 +30,22 @@ std::string where(binding& b, raised_on const& object) {
     if (is_up(b)) b.env->abort(code, sentence);
     std::fprintf(stderr, "mpt: %s\n", sentence.c_str());
     std::exit(code);
+}
+
+/// MPI_Info_set and "info set" read alike.
+std::string as_words(std::string_view name) {
+    std::string words{' '};
+    for (char const c : name) words += c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return words + ' ';
+}
+
+/// A call and what was wrong in it. What lies below the call begins with its own name for it, which is not said again.
+std::string sentence_of(call const& c, std::string_view wrong) {
+    if (wrong.starts_with("mpt: ")) wrong.remove_prefix(5);
+    auto const colon = wrong.find(": ");
+    if (colon != wrong.npos && as_words(c.name()).find(as_words(wrong.substr(0, colon))) != std::string::npos)
+        wrong.remove_prefix(colon + 2);
+    return std::string{c.name()} + ": " + std::string{wrong};
 }
 
 /// For whoever asks MPI_Error_string.
@@ -121,8 +138,7 @@ int heard_of(error const& e) noexcept {
 int raise(call const& c, int code, std::string const& sentence, int heard) {
     auto& b = c.of();
     auto const on = object_of(c);
-    auto const text =
-        std::string{c.name()} + ": " + (sentence.starts_with("mpt: ") ? sentence.substr(5) : sentence) + where(b, on);
+    auto const text = sentence_of(c, sentence) + where(b, on);
     remember(b, code, text);
     auto const handler = handler_for(c, on);
     handle_error(b, *handler, on, heard, text);
@@ -132,7 +148,7 @@ int raise(call const& c, int code, std::string const& sentence, int heard) {
 int raise_tool(call const& c, int code, std::string const& sentence) {
     bool const known = code >= MPI_T_ERR_CANNOT_INIT && code <= MPI_T_ERR_PVAR_NO_ATOMIC;
     int const is = known ? code : code == MPI_ERR_NO_MEM ? MPI_T_ERR_MEMORY : MPI_T_ERR_INVALID;
-    remember(c.of(), is, std::string{c.name()} + ": " + (sentence.starts_with("mpt: ") ? sentence.substr(5) : sentence));
+    remember(c.of(), is, sentence_of(c, sentence));
     return is;
 }
 

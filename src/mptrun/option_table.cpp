@@ -90,7 +90,7 @@ void note(reading& r, text value, text second) {
 
 // clang-format off
 constexpr std::array rows{
-    option_row{"n np", takes::one, "N", topic::ranks,
+    option_row{"n np c", takes::one, "N", topic::ranks,
         [](reading& r, text v, text) { r.now.ranks = number(v, r.option, "a number of ranks", 1, most_ranks); },
         "number of ranks (default 1); may exceed the number of CPUs"},
     option_row{"N ppn npernode", takes::one, "N", topic::ranks,
@@ -167,7 +167,7 @@ constexpr std::array rows{
     option_row{"output", takes::one, "LIST", topic::streams,
         [](reading& r, text v, text) { read_output(r, v); },
         "the same in Open MPI's words: tag, dir=DIR, file=NAME"},
-    option_row{"stdin", takes::one, "RANKS", topic::streams,
+    option_row{"stdin s", takes::one, "RANKS", topic::streams,
         [](reading& r, text v, text) { r.all.input = ranks_in(v, r.option); },
         "who reads standard input: a rank (default 0), 0,2-4, all or none"},
 

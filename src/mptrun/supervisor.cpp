@@ -107,7 +107,7 @@ void supervisor::catch_signals() {
         if (is_ignored(s)) ignored_.push_back(s);
     for (int const s : {SIGPIPE, SIGTTIN, SIGTTOU}) ::signal(s, SIG_IGN);
     for (int const s : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT})
-        if (std::ranges::find(ignored_, s) == ignored_.end()) signals_.add(s);
+        if (s == SIGQUIT || std::ranges::find(ignored_, s) == ignored_.end()) signals_.add(s); // a report disturbs nobody
 }
 
 void supervisor::start_all() {

@@ -2,6 +2,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstddef>
@@ -211,6 +213,53 @@ TEST(CEnvironment, AddressesAreAddedAndSubtracted) {
         constexpr auto top = std::numeric_limits<MPI_Aint>::max(); // addresses go round
         EXPECT_EQ(MPI_Aint_add(top, 1), std::numeric_limits<MPI_Aint>::min());
         EXPECT_EQ(MPI_Aint_diff(std::numeric_limits<MPI_Aint>::min(), top), 1);
+    });
+}
+
+TEST(CEnvironment, AnyThreadMayAskWhetherMpiIsUpWhileAnotherEntersIt) {
+    rank_of_its_own([] {
+        auto other = thread_of_rank([] {
+            while (!told(MPI_Initialized)) std::this_thread::yield();
+            EXPECT_FALSE(told(MPI_Finalized));
+            EXPECT_EQ(told_level(), MPI_THREAD_MULTIPLE);
+        });
+        int provided = 0;
+        EXPECT_EQ(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided), MPI_SUCCESS);
+        other.join();
+        EXPECT_EQ(MPI_Finalize(), MPI_SUCCESS);
+    });
+}
+
+TEST(CEnvironment, ThreadsMayUseOneObjectAtOnce) {
+    ranks(1, [](int, int) {
+        constexpr int threads = 4, rounds = 200;
+        MPI_Datatype type = MPI_DATATYPE_NULL;
+        MPI_Type_vector(3, 1, 2, MPI_INT, &type);
+        std::atomic<int> attached{0}, detached{0};
+        auto const detach = [&] {
+            void* memory = nullptr;
+            int size = 0;
+            if (MPI_Buffer_detach(&memory, &size) == MPI_SUCCESS) ++detached;
+        };
+        std::array<std::array<std::byte, MPI_BSEND_OVERHEAD + 64>, threads> rooms{};
+        auto const work = [&](auto& room) {
+            MPI_Errhandler files = MPI_ERRHANDLER_NULL;
+            for (int i = 0; i < rounds; ++i) {
+                auto same = type;
+                EXPECT_EQ(MPI_Type_commit(&same), MPI_SUCCESS);
+                EXPECT_EQ(MPI_File_set_errhandler(MPI_FILE_NULL, i % 2 ? MPI_ERRORS_RETURN : MPI_ERRORS_ABORT), MPI_SUCCESS);
+                EXPECT_EQ(MPI_File_get_errhandler(MPI_FILE_NULL, &files), MPI_SUCCESS);
+                EXPECT_TRUE(files == MPI_ERRORS_RETURN || files == MPI_ERRORS_ABORT);
+                if (MPI_Buffer_attach(room.data(), static_cast<int>(room.size())) == MPI_SUCCESS) ++attached;
+                detach();
+            }
+        };
+        std::vector<std::thread> all;
+        for (auto& room : rooms) all.push_back(thread_of_rank([&] { work(room); }));
+        for (auto& t : all) t.join();
+        detach();
+        EXPECT_EQ(attached, detached);
+        MPI_Type_free(&type);
     });
 }
 

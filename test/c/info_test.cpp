@@ -148,7 +148,8 @@ TEST(CInfo, BadKeysAndDeadObjectsAreRefused) {
         expect_failure(MPI_Info_set(i, "", "v"), MPI_ERR_INFO_KEY, {"MPI_Info_set"});
         expect_failure(MPI_Info_set(i, "k", long_value.c_str()), MPI_ERR_INFO_VALUE, {"MPI_Info_set"});
         expect_failure(MPI_Info_set(i, nullptr, "v"), MPI_ERR_ARG, {"key is a null pointer"});
-        expect_failure(MPI_Info_get_nthkey(i, 0, text), MPI_ERR_ARG, {"MPI_Info_get_nthkey"});
+        expect_failure(MPI_Info_get_nthkey(i, 0, text), MPI_ERR_ARG, {"MPI_Info_get_nthkey: there is no key 0"});
+        expect_failure(MPI_Info_delete(i, "k"), MPI_ERR_INFO_NOKEY, {"MPI_Info_delete: there is no key \"k\""});
         expect_failure(MPI_Info_get_nthkey(i, -1, text), MPI_ERR_ARG, {"n is -1"});
         expect_failure(MPI_Info_get_string(i, "k", &negative, text, &flag), MPI_ERR_ARG, {"buflen is -1"});
         expect_failure(MPI_Info_get_nkeys(MPI_INFO_NULL, &n), MPI_ERR_INFO, {"MPI_INFO_NULL"});

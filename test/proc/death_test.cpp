@@ -8,6 +8,7 @@
 #include "../support/leftovers.hpp"
 #include "../support/process.hpp"
 #include "../support/programs.hpp"
+#include "../support/signals.hpp"
 
 #include <pty.h>
 
@@ -203,7 +204,9 @@ TEST(terminal, ctrl_c_twice_kills_what_does_not_listen) {
     leftovers const left;
     at_terminal const t{"exec " + left.mark() + mptrun + " -n 2 " + waits + " die 9 never deaf"};
     ASSERT_TRUE(left.there(2, name_of_waits));
-    std::this_thread::sleep_for(300ms);
+    ASSERT_TRUE(leftovers::within(soon, [&] {
+        return std::ranges::all_of(left.living(name_of_waits), [](pid_t p) { return has_signal(p, "SigIgn", SIGINT); });
+    }));
     t.type(ctrl_c);
     std::this_thread::sleep_for(100ms);
     EXPECT_EQ(left.living(name_of_waits).size(), 2u);

@@ -128,6 +128,19 @@ TEST(hang_report, is_answered_to_sigquit_and_the_job_goes_on) {
     EXPECT_EQ(left.found(), "");
 }
 
+TEST(hang_report, comes_on_sigquit_in_the_background_of_a_script_too) { // for which the shell ignores the signal
+    leftovers const left;
+    process p{"trap '' QUIT; exec " + left.mark() + mptrun + " -n 3 " + waits + " hang cycle"};
+    ASSERT_TRUE(left.there(3, std::filesystem::path{waits}.filename()));
+    std::this_thread::sleep_for(a_while);
+    ::kill(p.pid(), SIGQUIT);
+    std::this_thread::sleep_for(a_while);
+    ::kill(p.pid(), SIGTERM);
+    auto const e = p.wait(20s);
+    EXPECT_EQ(e.code, 143);
+    EXPECT_TRUE(e.says("mptrun: who waits for whom:\n")) << e.err;
+}
+
 TEST(hang_report, of_many_ranks_that_do_the_same_is_one_line) {
     auto const e = run(mptrun + " --timeout " + limit + " -n 24 " + waits + " hang missing", 40s);
     EXPECT_EQ(e.code, 124) << e.err;

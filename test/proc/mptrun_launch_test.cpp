@@ -101,7 +101,7 @@ TEST_F(launch, needs_more_files_than_its_ranks_may_open) {
 TEST_F(launch, input_goes_to_whom_it_is_meant_for) {
     file("lines", "a\nb\n");
     for (auto const* from : {"cat %D/lines | ", "<%D/lines "}) {
-        EXPECT_EQ(mpt("-n 3 --stdin 1 -l cat", from).out, "[1] a\n[1] b\n") << from;
+        EXPECT_EQ(mpt("-n 3 -s 1 -l cat", from).out, "[1] a\n[1] b\n") << from;
         EXPECT_EQ(mpt("-n 3 --stdin none cat", from).out, "") << from;
         EXPECT_EQ(sorted(mpt("-n 2 --stdin all -l cat", from).out), "[0] a\n[0] b\n[1] a\n[1] b\n") << from;
     }

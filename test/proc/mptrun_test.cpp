@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "../support/process.hpp"
+#include "../support/signals.hpp"
 
 namespace {
 using namespace mpt::test;
@@ -20,15 +21,16 @@ std::ptrdiff_t lines(std::string_view text) { return std::ranges::count(text, '\
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 /// Living processes whose command line holds the word.
-int living(std::string_view word) {
-    int n = 0;
+std::vector<pid_t> those_of(std::string_view word) {
+    std::vector<pid_t> all;
     for (auto const& entry : std::filesystem::directory_iterator{"/proc"}) {
         std::ifstream file{entry.path() / "cmdline"};
         std::string const line{std::istreambuf_iterator<char>{file}, {}};
-        n += !line.empty() && has(line, word);
+        if (!line.empty() && has(line, word)) all.push_back(std::stoi(entry.path().filename()));
     }
-    return n;
+    return all;
 }
+int living(std::string_view word) { return static_cast<int>(those_of(word).size()); }
 /// Waits for it; a process that was killed takes a moment to go.
 bool all_gone(std::string_view word, std::chrono::seconds limit = 10s) {
     for (auto const until = std::chrono::steady_clock::now() + limit; std::chrono::steady_clock::now() < until;
@@ -40,6 +42,14 @@ bool all_there(std::string_view word, int n) {
     for (auto const until = std::chrono::steady_clock::now() + 10s; std::chrono::steady_clock::now() < until;
          std::this_thread::sleep_for(5ms))
         if (living(word) >= n) return true;
+    return false;
+}
+/// n of them do by now with the signal what it is to meet.
+bool all_ready(std::string_view word, int n, std::string const& set, int signal) {
+    auto const is_ready = [&](pid_t p) { return mpt::test::has_signal(p, set, signal); };
+    for (auto const until = std::chrono::steady_clock::now() + 10s; std::chrono::steady_clock::now() < until;
+         std::this_thread::sleep_for(5ms))
+        if (std::ranges::count_if(those_of(word), is_ready) >= n) return true;
     return false;
 }
 std::string token(std::string_view what) { return "mpt-test-" + std::string{what} + '-' + std::to_string(::getpid()); }
@@ -57,7 +67,7 @@ TEST(mptrun, runs_as_many_ranks_as_asked_and_says_nothing_itself) {
 
 TEST(mptrun, understands_both_dialects) {
     for (auto const* options :
-         {"-np 2", "--np 2", "--n=2", "-n2", "-n 2 --", "--allow-run-as-root --oversubscribe --mca btl self -np 2"}) {
+         {"-np 2", "--np 2", "-c 2", "--n=2", "-n2", "-n 2 --", "--allow-run-as-root --oversubscribe --mca btl self -np 2"}) {
         auto const e = run(mptrun + ' ' + options + ' ' + rank + " hello");
         EXPECT_EQ(e.code, 0) << options << ": " << e.err;
         EXPECT_EQ(lines(e.out), 2) << options;
@@ -95,8 +105,7 @@ TEST(mptrun, passes_an_interrupt_on_and_says_nothing) {
 TEST(mptrun, ends_ranks_that_do_not_listen_after_the_grace_period) {
     auto const mark = token("deaf");
     process p{"exec " + mptrun + " -n 2 " + rank + " end 9 - deaf " + mark};
-    ASSERT_TRUE(all_there(mark, 3));
-    std::this_thread::sleep_for(300ms);
+    ASSERT_TRUE(all_ready(mark, 2, "SigIgn", SIGTERM));
     ::kill(p.pid(), SIGTERM);
     auto const e = p.wait(20s);
     EXPECT_FALSE(e.late);
@@ -105,8 +114,8 @@ TEST(mptrun, ends_ranks_that_do_not_listen_after_the_grace_period) {
 }
 
 TEST(mptrun, passes_user_signals_on) {
-    process p{"exec " + mptrun + " -n 2 sh -c 'trap \"exit 0\" USR1; echo ready; while :; do sleep 0.05; done'"};
-    std::this_thread::sleep_for(500ms);
+    process p{"exec " + mptrun + " -n 2 sh -c 'echo ready; trap \"exit 0\" USR1; while :; do sleep 0.05; done'"};
+    ASSERT_TRUE(all_ready("trap \"exit 0\" USR1", 3, "SigCgt", SIGUSR1)); // mptrun among them
     ::kill(p.pid(), SIGUSR1);
     auto const e = p.wait(20s);
     EXPECT_EQ(e.code, 0) << e.err;

@@ -1,6 +1,8 @@
 #include <mpt/lock/ticket.hpp>
 
 #include <cstring>
+#include <functional>
+#include <semaphore>
 
 #include <pthread.h>
 
@@ -12,7 +14,20 @@ namespace mpt::test {
 using all_asleep_on_one_bell = lock::basic_ticket<0, 0, 1>;
 using all_asleep_on_two_bells = lock::basic_ticket<0, 0, 2>;
 
+/// Waiters that look little, and are away most of the time.
+using seldom_there = lock::basic_ticket<0, 100, 2, 256, 2, 2>;
+
+/// The lock that MPT_TICKET=off stands for.
+struct by_mutex : lock::ticket {
+    static constexpr bool fair = false;
+    template <class World> struct type : lock::ticket::type<World> {
+        type() { this->by_mutex(); }
+    };
+};
+
 INSTANTIATE_TYPED_TEST_SUITE_P(ticket, lock_conformance, lock::ticket);
+INSTANTIATE_TYPED_TEST_SUITE_P(seldom_there, lock_conformance, seldom_there);
+INSTANTIATE_TYPED_TEST_SUITE_P(by_mutex, lock_conformance, by_mutex);
 INSTANTIATE_TYPED_TEST_SUITE_P(all_asleep_on_one_bell, lock_conformance, all_asleep_on_one_bell);
 INSTANTIATE_TYPED_TEST_SUITE_P(all_asleep_on_two_bells, lock_conformance, all_asleep_on_two_bells);
 
@@ -69,6 +84,44 @@ TEST(ticket, goes_on_when_its_numbers_wrap) {
     std::uint32_t next = 0;
     std::memcpy(&next, memory.data(), sizeof next);
     EXPECT_LT(next, nearly) << "the numbers did not wrap: the test misses its point";
+}
+
+/// A world in which whoever yields does as it is told there.
+struct told : patient {
+    static inline std::function<void()> at_a_yield;
+    void yield() const noexcept { at_a_yield(); }
+};
+
+TEST(ticket, passes_by_a_waiter_that_gave_its_cpu_away_but_not_for_ever) {
+    watchdog const dog{"a waiter that is away"};
+    constexpr std::uint32_t passes = 3;
+    using type = lock::basic_ticket<0, 1000, 8, 256, passes>::type<told>;
+    type lock;
+    std::binary_semaphore gone{0}, come_back{0};
+    told::at_a_yield = [&] { gone.release(), come_back.acquire(); };
+    type::node mine;
+    lock.acquire(mine);
+    bool inside = false;
+    std::thread waiter{[&] {
+        mpt::guard g{lock};
+        inside = true;
+    }};
+    for (std::uint32_t passed = 0; passed < passes; ++passed) {
+        gone.acquire(); // it has yielded, and does not come back before it is told to
+        lock.release(mine);
+        for (int i = 0; i < 10; ++i) { // nobody is in line for us
+            ASSERT_TRUE(lock.try_acquire(mine));
+            lock.release(mine);
+        }
+        lock.acquire(mine);
+        come_back.release();
+    }
+    gone.acquire();
+    lock.release(mine);
+    EXPECT_FALSE(lock.try_acquire(mine)) << "it is its turn, wherever it is";
+    come_back.release();
+    waiter.join();
+    EXPECT_TRUE(inside);
 }
 
 TEST(ticket, asks_the_kernel_for_nothing_while_nobody_waits) {

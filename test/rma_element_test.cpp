@@ -61,9 +61,11 @@ TEST(rma_element, becomes_what_the_operation_says_and_gives_what_it_was) {
             ASSERT_EQ(action.is_valid(), mpt::find_kernel(op, kind) != nullptr);
             if (!action.is_valid()) continue;
             if (mpt::facts(kind).name.find("LONG_DOUBLE") != std::string_view::npos) continue; // bytes that are nobody's differ
-            std::size_t const n = 1 + d.below(5), extent = mpt::facts(kind).extent, shift = d.coin() ? 0 : d.below(16);
+            std::size_t const n = 1 + d.below(d.coin() ? 5 : 150), extent = mpt::facts(kind).extent,
+                              shift = d.coin() ? 0 : d.below(16);
             auto const before = some(kind, n, d), given = some(kind, n, d);
-            alignas(16) std::byte place[600]{};
+            alignas(16) std::byte place[6000]{};
+            ASSERT_LE(shift + n * extent, sizeof place);
             std::memcpy(place + shift, before.data(), before.size());
             auto expected = before;
             for (std::size_t i = 0; i < n; ++i) mpt::find_kernel(op, kind)(&given[i * extent], &expected[i * extent], 1);
@@ -126,5 +128,28 @@ TEST(rma_element, changes_of_several_threads_all_count) {
         for (int i = 0; i < rounds * threads; ++i) mpt::find_kernel(operation::sum, c.kind)(one.data(), expected.data(), 1);
         EXPECT_EQ(bytes(place + c.shift, place + c.shift + one.size()), expected) << mpt::facts(c.kind).name;
     }
+}
+
+/// A row is changed element by element, so single ones may be changed beside it.
+TEST(rma_element, changes_of_rows_and_of_single_elements_all_count) {
+    constexpr int rounds = 400;
+    constexpr std::size_t n = 200;
+    std::vector<double> place(n, 0), ones(n, 1);
+    mpt::rma::lock_word<> wide;
+    element_action const sum{operation::sum, element_kind::c_double};
+    auto const add = [&](std::size_t first, std::size_t many) {
+        memory_run const run{address(reinterpret_cast<std::byte*>(&place[first])), many * 8};
+        mpt::rma::combine(sum, {&run, 1}, reinterpret_cast<std::byte const*>(ones.data()), nullptr, wide);
+    };
+    auto const rows = [&] {
+        for (int i = 0; i < rounds; ++i) add(0, n);
+    };
+    auto const single = [&] {
+        for (int i = 0; i < rounds; ++i)
+            for (std::size_t at = 0; at < n; ++at) add(at, 1);
+    };
+    std::thread a{rows}, b{rows}, c{single};
+    a.join(), b.join(), c.join();
+    EXPECT_EQ(place, std::vector<double>(n, 3 * rounds));
 }
 } // namespace

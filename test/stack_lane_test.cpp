@@ -337,33 +337,94 @@ TYPED_TEST(stack_lane_threads, a_cancel_wakes_the_thread_that_sleeps_over_the_re
     });
 }
 
-TYPED_TEST(stack_lane_threads, no_completion_is_slept_through_where_two_ranks_talk_with_three_threads_each) {
-    constexpr int threads = 3, rounds = MPT_THREAD_SANITIZER ? 30 : 150;
-    this->without_time(2, [](auto& env) {
-        auto const world = env.world();
-        int const other = 1 - env.rank();
-        std::vector<std::thread> team;
-        for (int t = 0; t < threads; ++t)
-            team.emplace_back([&, t] {
-                std::uint32_t dice = static_cast<std::uint32_t>(t) + 1; // the same on both ranks
-                for (int i = 0; i < rounds; ++i) {
-                    constexpr std::size_t sizes[]{1, 30, 100, 5000, 20'000, 200'000};
-                    dice = dice * 1664525 + 1013904223;
-                    std::vector<char> const out(sizes[(dice >> 16) % 6], static_cast<char>(i));
-                    std::vector<char> in(out.size());
-                    if ((dice >> 28) % 2 == 0) {
-                        auto r = world.irecv(in, other, t);
-                        world.ssend(out, other, t);
-                        r.wait();
-                    } else {
-                        auto s = world.isend(out, other, t);
-                        world.recv(in, other, t);
-                        s.wait();
-                    }
-                    ASSERT_EQ(in, out);
+/// Threads of two ranks, each with its partner: messages of all lengths, their order and their data checked.
+template <class Environment> void talk(Environment& env, int threads, int rounds) {
+    auto const world = env.world();
+    int const other = 1 - env.rank();
+    std::vector<std::thread> team;
+    for (int t = 0; t < threads; ++t)
+        team.emplace_back([&, t] {
+            std::uint32_t dice = static_cast<std::uint32_t>(t) + 1; // the same on both ranks
+            for (int i = 0; i < rounds; ++i) {
+                constexpr std::size_t sizes[]{1, 30, 100, 5000, 20'000, 200'000};
+                dice = dice * 1664525 + 1013904223;
+                std::vector<char> const out(sizes[(dice >> 16) % 6], static_cast<char>(i));
+                std::vector<char> in(out.size());
+                if ((dice >> 28) % 2 == 0) {
+                    auto r = world.irecv(in, other, t);
+                    world.ssend(out, other, t);
+                    r.wait();
+                } else {
+                    auto s = world.isend(out, other, t);
+                    world.recv(in, other, t);
+                    s.wait();
                 }
-            });
-        for (auto& t : team) t.join();
+                ASSERT_EQ(in, out);
+            }
+        });
+    for (auto& t : team) t.join();
+}
+
+TYPED_TEST(stack_lane_threads, no_completion_is_slept_through_where_two_ranks_talk_with_three_threads_each) {
+    this->without_time(2, [](auto& env) { talk(env, 3, MPT_THREAD_SANITIZER ? 30 : 150); });
+}
+
+TEST(stack_lane, carries_the_messages_of_more_threads_than_cpus_by_tickets_and_by_the_systems_mutex) {
+    test::watchdog const guard{"eight threads of each of two ranks"};
+    for (auto const* tickets : {"on", "off"})
+        for (auto const& v : {config::values{}, sleepy(), with_lanes(2)})
+            local_job(2, config::values{v}.set<"MPT_TICKET">(tickets),
+                      [](local& env) { talk(env, 8, MPT_THREAD_SANITIZER ? 5 : 10); });
+}
+
+/// A lock that lets nobody in by trying, and remembers what was asked of it.
+struct refusing_lock : curious_lock {
+    template <class World> struct type : curious_lock::type<World> {
+        using curious_lock::type<World>::type;
+        int tries = 0, acquires = 0;
+        bool mutex = false;
+        void by_mutex() noexcept { mutex = true; }
+        bool try_acquire(typename lock::none::type<World>::node&) noexcept { return ++tries, false; }
+        void acquire(typename lock::none::type<World>::node&) noexcept { ++acquires; }
+    };
+};
+
+TEST(stack_lane, a_thread_that_waits_gets_in_line_only_after_it_was_refused_often) {
+    using stack_type = stack<world::threads, refusing_lock>;
+    for (auto const* tickets : {"on", "off"})
+        local_job<stack_type>(1, config::values{}.set<"MPT_TICKET">(tickets), [&](environment<stack_type>& env) {
+            auto& lane = env.native().lane_at(0);
+            auto& lock = lane.lock();
+            EXPECT_EQ(lock.mutex, std::string_view{tickets} == "off");
+            lock.tries = lock.acquires = 0;
+            int asked = 0;
+            lane.wait({wait_for::probe}, [&](auto&) { return ++asked == 5; });
+            EXPECT_EQ(lock.acquires, 5);
+            EXPECT_EQ(lock.tries, 5 * 16);
+        });
+}
+
+TEST(stack_lane, a_thread_that_waits_alone_spins_and_two_of_them_yield) {
+    test::watchdog const guard{"threads that wait in company"};
+    static std::atomic<int> yields;
+    struct yielding_world : world::threads {
+        void yield() const noexcept { ++yields, world::threads::yield(); }
+    };
+    using stack_type = stack<yielding_world>;
+    local_job<stack_type>(1, config::values{}.set<"MPT_SPIN">("1000000000"), [](environment<stack_type>& env) {
+        auto& lane = env.native().lane_at(0);
+        std::atomic<bool> over{false};
+        std::atomic<int> looks{0};
+        auto const wait = [&] { lane.wait({wait_for::probe}, [&](auto&) { return ++looks, over.load(); }); };
+        std::thread first{wait};
+        while (looks < 10'000) std::this_thread::yield();
+        EXPECT_EQ(yields, 0);
+        EXPECT_TRUE(lane.is_waited_on());
+        std::thread second{wait};
+        while (yields < 1000) std::this_thread::yield();
+        over = true;
+        first.join(), second.join();
+        EXPECT_FALSE(lane.is_waited_on());
     });
 }
 

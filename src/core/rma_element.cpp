@@ -1,6 +1,8 @@
 // Elements of a window, combined at once: by the processor, or under the part's lock.
 #include <mpt/rma/element.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 #include <vector>
@@ -54,11 +56,47 @@ template <class Word> Word change(element_action const& a, element_ref<Word> at,
     return by_exchange<Word>(a, at, operand);
 }
 
+/// The processor has an instruction for it.
+bool is_an_instruction(element_action const& a) noexcept {
+    switch (a.what()) {
+    case operation::no_op:
+    case operation::replace: return true;
+    case operation::sum:
+    case operation::band:
+    case operation::bor:
+    case operation::bxor: return is_integer(a.kind());
+    default: return false;
+    }
+}
+/// A block of elements by one call of the kernel, and then a compare-and-swap each: who was changed meanwhile is combined alone.
+template <class Word>
+void exchange_run(element_action const& a, memory_run const& run, std::byte const* operand, std::byte* old) noexcept {
+    std::array<Word, 64> seen, next;
+    auto const at = [&run](std::uint64_t i) { return element_ref<Word>{*reinterpret_cast<Word*>(run.at + i * sizeof(Word))}; };
+    for (std::uint64_t done = 0, all = run.bytes / sizeof(Word); done < all;) {
+        auto const n = std::min<std::uint64_t>(all - done, seen.size());
+        for (std::uint64_t i = 0; i < n; ++i)
+            next[i] = seen[i] = at(done + i).load(std::memory_order_relaxed); // order: the compare-exchange decides
+        a.function()(operand + done * sizeof(Word), reinterpret_cast<std::byte*>(next.data()), n);
+        for (std::uint64_t i = 0; i < n; ++i, ++done) {
+            if (!at(done).compare_exchange_strong(seen[i], next[i], std::memory_order_acq_rel, // sync(rma.element): acq_rel
+                                                  std::memory_order_relaxed))                  // order: another try
+                seen[i] = by_exchange<Word>(a, at(done), operand + done * sizeof(Word));
+            if (old) store_to(old + done * sizeof(Word), seen[i]);
+        }
+    }
+}
+
 template <class Word>
 void change_run(element_action const& a, memory_run const& run, std::byte const* operand, std::byte* old) noexcept {
+    if (!is_an_instruction(a)) return exchange_run<Word>(a, run, operand, old);
     for (std::uint64_t i = 0; i < run.bytes; i += sizeof(Word)) {
-        auto& element = *reinterpret_cast<Word*>(run.at + i);
-        auto const was = change<Word>(a, element_ref<Word>{element}, operand ? operand + i : nullptr);
+        element_ref<Word> const element{*reinterpret_cast<Word*>(run.at + i)};
+        if (!old && a.what() == operation::replace) {                               // nobody asks what was there
+            element.store(load_from<Word>(operand + i), std::memory_order_release); // sync(rma.element): release
+            continue;
+        }
+        auto const was = change<Word>(a, element, operand ? operand + i : nullptr);
         if (old) store_to(old + i, was);
     }
 }

@@ -195,6 +195,9 @@ consteval auto rows() {
         word  ("MPT_FENCES", "auto", "auto|sleeper|both", job,
             "who fences between sender and sleeper; sleeper needs membarrier", measured),
 
+        toggle("MPT_TICKET", on, local,
+            "threads of a rank enter mpt in the order in which they came; off: by the system's mutex, in any order", cray,
+            {"MPICH_OPT_THREAD_SYNC"}),
         word  ("MPT_LOOK", "auto", "auto|loading|owning", local,
             "how a waiting rank looks at the line that it answers on; owning takes it over; auto: by the processor", measured),
 

@@ -8,8 +8,18 @@
 ///          look `spins` times, then yield `yields` times                   a load where nobody sleeps on it
 ///          arm bell[mine % bells], look once more, sleep
 ///
+///        yield: place = away(mine)      CPU to others             release: place of the new turn is away?
+///               place was passed?  draw another ticket                     then passed, and on to the next turn
+///               still away?        stay in line
+///
 ///   States  free: serving == next. held: serving is the holder's ticket; tickets serving+1 .. next-1 wait. By bias: depth_ is 0;
 ///           whoever draws a ticket then revokes the bias in its turn, and is the holder when the favourite has left.
+///   Away    Where threads outnumber CPUs, a turn given to a thread that is not running stops all others until the system runs it,
+///           and as all of them come again at once, every turn after it too. So who yields says so in places_[mine % places], and a
+///           release passes it by: first come, first served holds among those who look or sleep. Who was passed `passes` times is
+///           away no more. A place that another ticket has is not waited for: its waiter stays in line. Both sides change a place by
+///           one read-modify-write, so one of them is first: a waiter that comes back before it was passed is in line, whether
+///           its turn has come meanwhile or not. What is handed over hangs on `serving` alone.
 ///   Order   One hand-over: release stores serving (release), the next holder loads it (acquire). A waiter that sleeps is
 ///           reached through its bell (world/bell.hpp, Dekker): the release either sees it armed and wakes, or the
 ///           waiter's last look at `serving`, which comes after arm(), sees its turn. The bell belongs to the ticket, so
@@ -22,6 +32,8 @@
 ///   Cost    by bias: two stores, some twenty instructions. By ticket, free: one read-modify-write to acquire; two stores and a
 ///           load to release, each of a line that is the holder's while nobody waits, and a full fence only where the node's mode
 ///           is fence_mode::both.
+///   Mutex   by_mutex(), before the first use, puts the system's mutex in the place of tickets, bells and bias, for who asks for it
+///           at run time (MPT_TICKET): in the order that the system likes. Who has the bias pays nothing for that choice.
 ///   Memory  three lines and the bells; shared memory is fine: the owner's number is unique on the machine, and a mode that is not
 ///           `both` says that all processes which map the lock have registered (core/fences.hpp).
 ///   Limit   A release still looks at its bell after the next holder may have come: the lock's memory outlives the last
@@ -31,10 +43,12 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include <mpt/core/types.hpp>
 #include <mpt/lock/bias.hpp>
 #include <mpt/lock/lock.hpp>
+#include <mpt/lock/pthread.hpp>
 #include <mpt/world/bell.hpp>
 
 namespace mpt::inline v0::lock {
@@ -42,9 +56,12 @@ namespace mpt::inline v0::lock {
 /// Spins: looks before the first yield, about a microsecond: the price of a switch. Yields: yields before the first sleep.
 /// Patience: how often a thread leaves the lock with nobody in between before it may enter by plain stores (lock/bias.hpp): what so
 /// many tickets cost more is what a revocation costs, a microsecond or two.
-template <std::uint32_t Spins = 1000, std::uint32_t Yields = 16, std::uint32_t Bells = 8, std::uint32_t Patience = 256>
+/// Passes: how often a waiter that yields may be passed by.
+template <std::uint32_t Spins = 1000, std::uint32_t Yields = 200, std::uint32_t Bells = 8, std::uint32_t Patience = 256,
+          std::uint32_t Passes = 16, std::uint32_t Places = 16>
 struct basic_ticket {
     static_assert(Bells > 0 && (Bells & (Bells - 1)) == 0, "mpt::lock::ticket: the number of bells is a power of two");
+    static_assert(Places > 0 && (Places & (Places - 1)) == 0, "mpt::lock::ticket: the number of places is a power of two");
     using kind = mpt::kind::lock;
     static constexpr std::string_view name = "ticket";
     static constexpr bool process_shared = true;
@@ -65,6 +82,12 @@ struct basic_ticket {
         bias<World, Patience> bias_{};
         [[no_unique_address]] World world_;
         std::array<world::bell<World>, Bells> bells_{};
+        std::array<atomic<std::uint64_t>, Places> places_{}; // 0, or away(ticket), or passed(ticket): see Away
+        std::optional<pthread::type<World>> mutex_;
+        typename pthread::type<World>::node no_node_;
+
+        static constexpr std::uint64_t away(std::uint32_t ticket) noexcept { return std::uint64_t{ticket} << 2 | 1; }
+        static constexpr std::uint64_t passed(std::uint32_t ticket) noexcept { return std::uint64_t{ticket} << 2 | 2; }
 
     public:
         struct node {};
@@ -74,6 +97,8 @@ struct basic_ticket {
         explicit type(World w = {}, fence_mode mode = fence_mode::both) noexcept : mode_{mode}, world_{w} {}
         type(type const&) = delete;
         type& operator=(type const&) = delete;
+        /// Its maker, before anybody uses it: the system's mutex from here on. Throws as lock::pthread does.
+        void by_mutex() { mutex_.emplace(); }
 
         [[gnu::always_inline]] void acquire(node&) noexcept {
             auto const me = world_.self();
@@ -92,14 +117,17 @@ struct basic_ticket {
     private:
         [[gnu::noinline]] void acquire_by_ticket(std::uint64_t me) noexcept {
             if (again(me)) return;
-            auto const mine = next_.fetch_add(1, std::memory_order_relaxed); // order: only uniqueness is needed
-            if (!is_turn(mine)) [[unlikely]]
-                wait_turn(mine);
+            if (mutex_) return mutex_->acquire(no_node_), own(me);
+            for (std::uint32_t passes = 0;; ++passes) {
+                auto const mine = next_.fetch_add(1, std::memory_order_relaxed); // order: only uniqueness is needed
+                if (is_turn(mine) || wait_turn(mine, passes < Passes)) break;
+            }
             bias_.revoke(world_, me, mode_);
             own(me);
         }
         [[gnu::noinline]] bool try_by_ticket(std::uint64_t me) noexcept {
             if (again(me)) return true;
+            if (mutex_) return mutex_->try_acquire(no_node_) && (own(me), true);
             if (bias_.seems_taken()) return false;
             auto free = serving_.load(std::memory_order_acquire); // sync(ticket.hand-over): acquire
             // order: only uniqueness; no later turn than `free` can have been served before its ticket was drawn
@@ -111,13 +139,16 @@ struct basic_ticket {
         }
         [[gnu::noinline]] void release_ticket() noexcept {
             if (--depth_ != 0) return;
-            bias_.earn(owner_.load(std::memory_order_relaxed), mode_); // order: our own store
-            owner_.store(0, std::memory_order_relaxed);                // order: read as our own number by us alone
+            auto const me = owner_.load(std::memory_order_relaxed); // order: our own store
+            owner_.store(0, std::memory_order_relaxed);             // order: read as our own number by us alone
+            if (mutex_) return mutex_->release(no_node_);
+            bias_.earn(me, mode_);
             next_turn();
         }
         void next_turn() noexcept {
-            auto const turn = serving_.load(std::memory_order_relaxed) + 1; // order: only the holder writes it
-            serving_.store(turn, std::memory_order_release);                // sync(ticket.hand-over): release
+            auto turn = serving_.load(std::memory_order_relaxed) + 1; // order: only the holder writes it
+            while (pass_by(turn)) ++turn;
+            serving_.store(turn, std::memory_order_release); // sync(ticket.hand-over): release
             bells_[turn % Bells].ring(world_, mode_);
         }
         bool again(std::uint64_t me) noexcept {
@@ -133,17 +164,35 @@ struct basic_ticket {
         bool is_turn(std::uint32_t mine) const noexcept {
             return serving_.load(std::memory_order_acquire) == mine; // sync(ticket.hand-over): acquire
         }
-        [[gnu::noinline]] void wait_turn(std::uint32_t mine) noexcept {
+        /// The holder: true where the waiter of that turn is away, and has lost it.
+        bool pass_by(std::uint32_t turn) noexcept {
+            auto& place = places_[turn % Places];
+            auto seen = place.load(std::memory_order_relaxed); // order: a hint, the exchange decides
+            if (seen != away(turn)) [[likely]]
+                return false;
+            return place.compare_exchange_strong(seen, passed(turn), std::memory_order_relaxed); // order: see Away
+        }
+        /// False: the turn is lost.
+        bool yield_at(std::uint32_t mine, bool may_pass) noexcept {
+            auto& place = places_[mine % Places];
+            std::uint64_t empty = 0;
+            // order: see Away
+            bool const left = may_pass && place.compare_exchange_strong(empty, away(mine), std::memory_order_relaxed);
+            world_.yield();
+            return !left || place.exchange(0, std::memory_order_relaxed) == away(mine); // order: see Away
+        }
+        /// False: the turn is lost.
+        [[gnu::noinline]] bool wait_turn(std::uint32_t mine, bool may_pass) noexcept {
             for (std::uint32_t i = 0; i < Spins; ++i)
-                if (is_turn(mine)) return;
+                if (is_turn(mine)) return true;
             for (std::uint32_t i = 0; i < Yields; ++i) {
-                world_.yield();
-                if (is_turn(mine)) return;
+                if (!yield_at(mine, may_pass)) return false;
+                if (is_turn(mine)) return true;
             }
             auto& bell = bells_[mine % Bells];
             while (true) {
                 auto const seen = bell.arm(mode_);
-                if (is_turn(mine)) return;
+                if (is_turn(mine)) return true;
                 bell.sleep(world_, seen, longest_sleep);
             }
         }

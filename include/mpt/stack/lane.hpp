@@ -7,7 +7,12 @@
 ///   Whoever waits on one lane serves the others of its rank as well (MPI-4.1 section 2.9, progress): a peer that waits for us
 ///   may wait on any of them. With one lane there are no others, and nothing is paid.
 ///
-///   No thread waits while it holds the lock. A lane whose lock is lock::none compiles to the bare engine. The lock has the
+///   No thread waits while it holds the lock, and none that only looks stands in line for it while another is inside, who moves
+///   everybody's messages: it looks again later, and gets in line only after most_refusals times. A line of threads that look
+///   would have to be run through by each that has something to do, asleep or not. Where several threads wait on a lane, they look
+///   a few times and then yield: whoever they wait for may need the CPU, and one of them is enough to look.
+///
+///   A lane whose lock is lock::none compiles to the bare engine. The lock has the
 ///   node's fence mode: where the sleeper pays, a release fences nothing, and a lane that one thread uses is entered by plain
 ///   stores (lock/bias.hpp). Only threads of this process take it, and joining the job has registered this process for the
 ///   sleeper's barrier, or changed the mode: it need not wait for the others' word.
@@ -54,7 +59,10 @@ public:
          memory_source memory)
         : world_{context.world}, job_{context.job}, heap_{context.heap}, facts_{&first_facts_}, looks_{looks_of(facts)},
           first_facts_{facts}, variables_{context.config}, parts_{std::make_shared<mem::parts>(context.heap)},
-          lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {}
+          lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {
+        if constexpr (requires { lock_.by_mutex(); })
+            if (!variables_.template get<"MPT_TICKET">()) lock_.by_mutex();
+    }
 
     /// Runs f(engine) under the lane's lock.
     template <class F> [[gnu::always_inline]] decltype(auto) enter(F&& f) {
@@ -67,10 +75,10 @@ public:
     template <class Done> void wait(waiting const& about, Done&& done) {
         typename Stack::wait_type w{facts()};
         telling said{*this};
-        for (std::uint32_t turns = 1;; ++turns) {
+        company others{*this};
+        for (std::uint32_t turns = 1, refusals = 0;; ++turns) {
             std::size_t moved = 0;
-            {
-                guard g{lock_};
+            if (visit const inside{lock_, refusals}; inside) {
                 if (done(engine_)) break;
                 if (over_) [[unlikely]]
                     job_.follow_abort();
@@ -86,6 +94,8 @@ public:
                 follow();
                 said.tell(about); // of those that only spin, too
             }
+            if (others.have_come()) [[unlikely]]
+                w = typename Stack::wait_type{among_others(facts())};
             auto const step = w.next();
             if (step == wait_step::spin) continue;
             said.tell(about);
@@ -223,11 +233,59 @@ public:
         return n;
     }
 
+    /// Does a thread wait here that has found nothing yet? A hint.
+    bool is_waited_on() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; } // order: a hint
+
     /// For paths that hold the lock by themselves, and for tests.
     lock_type& lock() noexcept { return lock_; }
     engine_type& engine() noexcept { return engine_; }
 
 private:
+    static constexpr std::uint32_t most_refusals = 16;
+    /// A look inside, by a thread that waits. False: another is inside, and this one has not asked often enough to stand in line.
+    class visit {
+        lock_type& lock_;
+        [[no_unique_address]] typename lock_type::node node_{};
+        bool inside_;
+
+    public:
+        visit(lock_type& l, std::uint32_t& refusals) noexcept : lock_{l}, inside_{l.try_acquire(node_)} {
+            if (!inside_ && ++refusals == most_refusals) lock_.acquire(node_), inside_ = true;
+            if (inside_) refusals = 0;
+        }
+        ~visit() {
+            if (inside_) lock_.release(node_);
+        }
+        visit(visit const&) = delete;
+        explicit operator bool() const noexcept { return inside_; }
+    };
+    /// A thread that waits here, as the others see it.
+    class company {
+        lane& lane_;
+        bool counted_ = false, known_ = false;
+
+    public:
+        explicit company(lane& l) noexcept : lane_{l} {}
+        ~company() {
+            if (counted_) lane_.waiting_.fetch_sub(1, std::memory_order_relaxed); // order: a hint
+        }
+        company(company const&) = delete;
+        /// Asked after a look that found nothing; true the first time that another thread waits here as well.
+        bool have_come() noexcept {
+            if (known_) return false;
+            if (!std::exchange(counted_, true)) lane_.waiting_.fetch_add(1, std::memory_order_relaxed); // order: a hint
+            return known_ = lane_.waiting_.load(std::memory_order_relaxed) > 1;                         // order: a hint
+        }
+    };
+    /// As long in all, but most of it in yields. Who is told to spin for ever does so.
+    static wait_facts among_others(wait_facts f) noexcept {
+        constexpr std::uint32_t few = 32, for_ever = ~std::uint32_t{0};
+        if (f.spins <= few || f.spins == for_ever) return f;
+        auto const fewer = f.spins - few;
+        f.spins = few;
+        f.yields += std::min(fewer, for_ever - f.yields);
+        return f;
+    }
     /// What a wait says in the rank's record, and takes back when it ends, by an exception too.
     class telling {
         lane& lane_;
@@ -314,6 +372,7 @@ private:
     std::vector<std::unique_ptr<wait_facts const>> tunings_; // all later ones: a wait may read any of them
     config::values const variables_;
     std::shared_ptr<mem::parts> const parts_;
+    native_atomics::atomic<std::uint32_t> waiting_{0}; // threads that wait here and have found nothing yet
     std::uint64_t sleeps_ = 0;
     nanoseconds slept_{};
     [[no_unique_address]] lock_type lock_;

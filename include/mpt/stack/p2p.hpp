@@ -333,7 +333,9 @@ private:
                 going = e.quiet();
                 if (!going) return protocol::received{};
                 auto const seen = e.receive_now(from, context_, label, into, room);
-                if (!seen && i % 256 == 0) {
+                if (!seen && lane_->is_waited_on()) [[unlikely]]
+                    going = false; // they look already: see lane::wait
+                else if (!seen && i % 256 == 0) {
                     going = e.reaches(from);
                     if (going) e.progress();
                 }

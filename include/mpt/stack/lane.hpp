@@ -277,7 +277,9 @@ private:
             return known_ = lane_.waiting_.load(std::memory_order_relaxed) > 1;                         // order: a hint
         }
     };
-    /// As long in all, but most of it in yields. Who is told to spin for ever does so.
+    /// As long in all, but most of it in yields. Who is told to spin for ever does so. Few looks, but enough for an answer from a
+    /// partner that runs: two that run then go on without a switch. Measured: ping-pong of 4 pairs on 2 CPUs, 6 looks 5 us, 32
+    /// looks 0.3 to 0.8.
     static wait_facts among_others(wait_facts f) noexcept {
         constexpr std::uint32_t few = 32, for_ever = ~std::uint32_t{0};
         if (f.spins <= few || f.spins == for_ever) return f;

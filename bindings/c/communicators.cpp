@@ -170,13 +170,13 @@ int color_by_type(binding& b, comm const& c, int type, info_object const* given)
 }
 
 /// Waits until all that this process has started here is done; its requests stay for who waits for them. No other thread begins or
-/// ends a request meanwhile.
+/// ends one here meanwhile.
 void complete_pending(binding& b, comm const& c) {
     std::vector<ref<request>> all;
     auto const take = [&](request& r) {
-        if (r.active && r.blamed.comm() == c.handle) all.emplace_back(r);
+        if (r.blamed.comm() == c.handle && r.active) all.emplace_back(r);
     };
-    b.requests.each([&](request& r, std::uintptr_t) { take(r); });
+    b.requests.each_now(take);
     {
         std::lock_guard const g{b.changing};
         for (auto const& r : b.orphans) take(*r);

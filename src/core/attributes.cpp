@@ -57,7 +57,7 @@ void keyvals::free(std::int32_t key) {
         if (freed && freed.mapped().use_count() > 1) impl_->freed.emplace(key, freed.mapped());
         if (impl_->freed.contains(key)) return;
     }
-    if (!freed) no_keyval("keyval free", key);
+    if (!freed) no_keyval("free keyval", key);
 }
 
 std::shared_ptr<keyval const> keyvals::find(std::int32_t key) const {
@@ -165,7 +165,7 @@ attributes::attributes(keyvals const& keys) : impl_{std::make_unique<impl>(keys)
 attributes::~attributes() = default;
 
 void attributes::set(void* object, std::int32_t key, void* value) {
-    auto const kind = impl_->kind_of("set attribute", key);
+    auto const kind = impl_->kind_of("set attr", key);
     while (!impl_->put_new({kind, value}))
         if (auto taken = impl_->take(key)) impl_->finish(object, std::move(*taken));
 }

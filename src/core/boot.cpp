@@ -93,13 +93,11 @@ std::string told_of(std::exception_ptr const& e) {
 
 [[noreturn]] void terminate_telling() noexcept {
     auto& registry = process_registry::instance();
-    if (registry.forked()) __gnu_cxx::__verbose_terminate_handler(); // not the rank any more
-    if (auto const mine = std::static_pointer_cast<membership>(registry.kept(kept_name))) {
-        auto& to =
-            reinterpret_cast<control_record*>(mine->arena->control().data() + control_records_at)[mine->me.value].exception;
-        auto const text = told_of(std::current_exception());
-        text.copy(to.data(), to.size() - 1);
-    }
+    auto const mine = registry.forked() ? nullptr : std::static_pointer_cast<membership>(registry.kept(kept_name));
+    if (!mine) __gnu_cxx::__verbose_terminate_handler(); // not a rank yet, or not any more
+    auto& to = reinterpret_cast<control_record*>(mine->arena->control().data() + control_records_at)[mine->me.value].exception;
+    auto const text = told_of(std::current_exception());
+    text.copy(to.data(), to.size() - 1);
     std::abort();
 }
 

@@ -130,6 +130,15 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"after_finalize", erring(1, "after"), "MPI_Barrier: called after MPI_Finalize", 16}),
     [](auto const& i) { return std::string{i.param.name}; });
 
+TEST(message_of_an_exception, is_said_once_where_no_rank_has_joined_yet) {
+    auto const e = run("env MPT_LANES=99 " + ranks(3, rank + " careless"), 30s);
+    EXPECT_EQ(e.code, 134) << e.err;
+    std::string const said = "MPT_LANES=99 is out of range; allowed: 1 .. 16 (default 1).";
+    auto const first = e.err.find(said);
+    EXPECT_NE(first, std::string::npos) << e.err;
+    EXPECT_EQ(e.err.find(said, first + 1), std::string::npos) << e.err;
+}
+
 TEST(message_of_an_exception, has_its_what) {
     auto const e = run(erring(2, "throw"), 30s);
     EXPECT_FALSE(e.late);

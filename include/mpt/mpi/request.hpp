@@ -69,10 +69,10 @@ template <class Stack> class [[nodiscard]] basic_request {
     group who_;
     protocol::request* r_ = nullptr;
     std::size_t room_ = 0;
-    int exceptions_ = 0;           // on their way when this was made
-    bool over_ = false;            // complete when it was made, and not waited for yet
-    std::optional<outcome> end_{}; // once it is known; nothing: there was no operation
-    std::shared_ptr<detail::user_operation> user_{};
+    int exceptions_ = 0;                                              // on their way when this was made
+    bool over_ = false;                                               // complete when it was made, and not waited for yet
+    std::optional<outcome> end_{};                                    // once it is known; nothing: there was no operation
+    std::unique_ptr<std::shared_ptr<detail::user_operation>> user_{}; // one word that few requests have
 
 public:
     using stack_type = Stack;
@@ -84,12 +84,14 @@ public:
     /// Of an operation of the program's.
     basic_request(channel<Stack> wire, group who, protocol::request* r, std::shared_ptr<detail::user_operation> user)
         : basic_request{wire, std::move(who), r, std::size_t{0}} {
-        user_ = std::move(user);
+        user_ = std::make_unique<std::shared_ptr<detail::user_operation>>(std::move(user));
     }
     /// One that is complete: what a send gives that has left at once.
     basic_request(channel<Stack> wire, group who, outcome const& end, std::size_t room)
         : wire_{wire}, who_{std::move(who)}, room_{room}, over_{true}, end_{end} {}
-    basic_request(basic_request&& o) noexcept { *this = std::move(o); }
+    basic_request(basic_request&& o) noexcept
+        : wire_{o.wire_}, who_{std::move(o.who_)}, r_{std::exchange(o.r_, nullptr)}, room_{o.room_}, exceptions_{o.exceptions_},
+          over_{std::exchange(o.over_, false)}, end_{o.end_}, user_{std::move(o.user_)} {}
     basic_request& operator=(basic_request&& o) noexcept {
         if (this == &o) return *this;
         settle();
@@ -108,12 +110,10 @@ public:
         if (r_) {
             end_ = wire_->finish(*r_, about());
             r_ = nullptr;
-            if (user_) [[unlikely]]
-                user_->end(told("wait", end_));
         }
         over_ = false;
         if (user_) [[unlikely]]
-            return user_->ask({});
+            return of_user();
         return told("wait", end_);
     }
     /// One round of progress; true: complete, and wait() will not wait.
@@ -122,13 +122,13 @@ public:
     std::optional<message_info> get_status() {
         if (!test()) return std::nullopt;
         auto const seen = told("get_status", r_ ? std::optional{r_->result} : end_);
-        return user_ ? user_->ask(seen) : seen;
+        return user_ ? (*user_)->ask(seen) : seen;
     }
     /// Asks to withdraw; wait() then says whether it was. MPI-4.1 section 3.8.4.
     void cancel() {
         if (!r_) return;
-        if (!user_ || !user_->cancel) return void(wire_->cancel(*r_));
-        user_->cancel(wire_->on().enter([this](auto&) { return r_->complete; }));
+        if (!user_ || !(*user_)->cancel) return void(wire_->cancel(*r_));
+        (*user_)->cancel(wire_->on().enter([this](auto&) { return r_->complete; }));
     }
 
     /// For the wait and test families. nullptr: complete, if it is pending at all.
@@ -136,7 +136,11 @@ public:
     std::optional<channel<Stack>> const& wire() const noexcept { return wire_; }
 
 private:
-    message_info told(char const* call, std::optional<outcome> const& end) const {
+    [[gnu::noinline]] message_info of_user() {
+        (*user_)->end(told("wait", end_));
+        return (*user_)->ask({});
+    }
+    [[gnu::always_inline]] message_info told(char const* call, std::optional<outcome> const& end) const {
         if (!end) return {proc_null, any_tag, 0};
         return detail::seen_by(call, who_, *end, room_);
     }
@@ -150,7 +154,7 @@ private:
         try {
             if (std::uncaught_exceptions() > exceptions_) wire_->abandon(*r_, about());
             else wire_->finish(*r_, about());
-            if (user_) user_->release();
+            if (user_) (*user_)->release();
         } catch (error const&) { // the job is over: nobody will touch the buffer any more
         }
         r_ = nullptr;

@@ -71,6 +71,7 @@ build-tsan/build.ninja: | setup
 
 # ThreadSanitizer knows where programs lie only without address randomization of more than 28 bits.
 tsan: build-tsan/build.ninja
+	ninja -C build-tsan build.ninja # what there is to test is as the tree says now
 	ninja -C build-tsan $(NINJA_FLAGS) $$(python3 tools/test_targets.py build-tsan unit model stress)
 	$$(setarch -R true 2>/dev/null && echo setarch -R) $(TEST) -C build-tsan --no-rebuild --timeout-multiplier 4 \
 	  $(addprefix --suite ,unit model stress)

@@ -47,7 +47,7 @@ struct user_operation {
     std::optional<message_info> seen{}; // what query said when it ended
 
     message_info ask(message_info const& told) const {
-        if (failure) throw *failure;
+        if (failure) throw error{*failure};
         if (seen) return *seen;
         return query ? query() : told;
     }

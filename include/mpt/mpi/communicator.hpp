@@ -82,7 +82,7 @@ public:
     communicator_state<Stack> const& native() const noexcept { return *s_; }
     /// What the program calls it; not while another thread gives it a name. Copies have none. Section 7.8.
     std::string const& name() const noexcept { return s_->name; }
-    void set_name(std::string name) const { s_->name = std::move(name); }
+    void set_name(std::string_view name) const { s_->name = name; }
 
     // --- send -------------------------------------------------------------------------------------------------------------
     /// Sends a value or a contiguous range; returns when the buffer may be reused. MPI-4.1 section 3.2.1.

@@ -45,7 +45,8 @@ template <class Stack> class generalized {
     std::optional<basic_request<Stack>> request_; // until somebody asks for it
 
 public:
-    template <class Errors> explicit generalized(communicator_view<Stack, Errors> const& on, generalized_callbacks call = {})
+    template <class Errors>
+    explicit generalized(communicator_view<Stack, Errors> const& on, generalized_callbacks const& call = {})
         : wire_{on.native().wire}, who_{on.members()},
           user_{std::make_shared<detail::user_operation>(detail::user_operation{call.query, call.free, call.cancel})},
           under_way_{wire_.start_user()}, request_{std::in_place, wire_, who_, under_way_, user_} {}

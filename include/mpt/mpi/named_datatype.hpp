@@ -27,7 +27,7 @@ class named_datatype {
     std::unique_ptr<object> it_; // its address is the callbacks'
 
 public:
-    explicit named_datatype(datatype type) : named_datatype{type, std::string{first_name(type)}} {}
+    explicit named_datatype(datatype const& type) : named_datatype{type, std::string{first_name(type)}} {}
     named_datatype(datatype type, std::string name) : it_{new object{std::move(type), std::move(name)}} {}
 
     operator datatype const&() const noexcept { return it_->type; }

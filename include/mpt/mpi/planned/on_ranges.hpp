@@ -20,7 +20,7 @@ concept standing_room = receivable<T> || (laid_out_room<T> && std::is_lvalue_ref
 namespace detail {
 
 /// Packed bytes of a layout.
-template <class Cursor> struct part_of {
+template <class Cursor> struct cut_of {
     Cursor whole;
     std::size_t first, length;
 
@@ -341,7 +341,7 @@ private:
     /// A piece for each rank, equal parts of a layout.
     template <class Cursor> auto cut(Cursor const& whole) const {
         auto const each = whole.size() / static_cast<std::size_t>(pieces_);
-        auto own = std::make_shared<std::vector<part_of<Cursor>>>();
+        auto own = std::make_shared<std::vector<cut_of<Cursor>>>();
         for (std::size_t r = 0; r < static_cast<std::size_t>(pieces_); ++r) own->push_back({whole, r * each, each});
         auto* const parts = own->data();
         kept_.push_back(std::move(own));

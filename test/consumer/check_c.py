@@ -14,7 +14,7 @@ import venv
 
 sys.dont_write_bytecode = True
 import check_installed
-from check_installed import output, run
+from check_installed import check_shown_words, output, run
 
 TREE = ['bin/mptcc', 'bin/mpicc', 'bin/mptcxx', 'bin/mpicxx', 'bin/mpic++', 'include/mpi.h', 'include/mpi_compat.h', 'lib/libmpi_abi.so',
         'lib/libmpi_abi.so.1', 'lib/libmpt_mpi_compat.so', 'lib/libmpt_mpi_compat.so.1', 'lib/pkgconfig/mpt-mpi-compat.pc',
@@ -41,6 +41,7 @@ def by_wrappers(tree, source, tmp):
         sys.exit('mpicc -compat -show does not name its library')
     if '-lmpi_abi' in output(bin_ / 'mpicc', '-show', '-c', program):
         sys.exit('mpicc -show -c names a library')
+    check_shown_words(bin_ / 'mpicc')
     if 'mine' not in output(bin_ / 'mpicc', '-show', program, env={**os.environ, 'MPICH_CC': 'mine'}):
         sys.exit('MPICH_CC is not heeded')
     if subprocess.run([bin_ / 'mpicc', '-showme:nonsense'], capture_output=True).returncode == 0:

@@ -23,6 +23,14 @@ def output(*command, **kwargs):
     return run(*command, stdout=subprocess.PIPE, text=True, **kwargs).stdout
 
 
+def check_shown_words(wrapper):
+    """What -show prints is, to a shell, the words that were given."""
+    words = ['-DA="a b"', "-DB='$c`d'", '-DC=\\e', '-I/with a blank', '-DF=(g)', '']
+    shown = output(wrapper, '-show', '-c', *words)
+    if output('sh', '-c', f"printf '%s\\n' {shown}").splitlines()[-len(words) - 1:] != ['-c', *words]:
+        sys.exit(f'{wrapper} -show: {shown}')
+
+
 def install_and_move(build, tmp):
     """An install through DESTDIR, then the tree in a place that its files have never heard of."""
     run('meson', 'install', '-C', build, '--no-rebuild', '--quiet', '--destdir', tmp / 'stage')

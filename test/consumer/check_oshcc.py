@@ -12,7 +12,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 import check_installed
-from check_installed import output, run
+from check_installed import check_shown_words, output, run
 
 TREE = ['bin/oshcc', 'bin/oshc++', 'bin/oshcxx', 'bin/oshrun', 'include/shmem.h', 'include/pshmem.h', 'include/mpp/shmem.h',
         'lib/libmpt_shmem.so', 'lib/libmpt_shmem.so.1', 'lib/mpt/debug/libmpt_shmem.so.1', 'lib/pkgconfig/mpt-shmem.pc']
@@ -34,6 +34,7 @@ def by_wrappers(tree, source, tmp):
             sys.exit(f'oshcc {option} says "{said}", without "{wanted}"')
     if '-lmpt_shmem' in output(bin_ / 'oshcc', '-show', '-c', program):
         sys.exit('oshcc -show -c names a library')
+    check_shown_words(bin_ / 'oshcc')
     return [tmp / name for name in ('oshcc', 'debug', 'apart', 'oshc++', 'oshcxx')]
 
 

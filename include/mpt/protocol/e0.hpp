@@ -28,24 +28,11 @@
 namespace mpt::inline v0::protocol {
 
 /// Max: largest message that goes this way, however large the transport's frames are.
-template <bytes Max = 8_KiB> struct e0 {
+template <bytes Max = 8_KiB> struct e0 : eager {
     using kind = mpt::kind::protocol;
     static constexpr std::string_view name = "e0";
     static constexpr bytes most = Max;
 
-    enum class state : std::uint8_t { idle, sent, kept, done };
-    enum class event : std::uint8_t { post, post_sync, ack, arrived_expected, arrived_unexpected, claimed, retract, retracted };
-    static constexpr edge<state, event> edges[]{
-        {state::idle, event::post, state::done},
-        {state::idle, event::post_sync, state::sent},
-        {state::sent, event::ack, state::done},
-        {state::idle, event::arrived_expected, state::done},
-        {state::idle, event::arrived_unexpected, state::kept},
-        {state::kept, event::claimed, state::done},
-        {state::sent, event::retracted, state::done},
-        {state::kept, event::retract, state::done},
-    };
-    static constexpr std::optional<state> next(state s, event e) noexcept { return next_of(edges, s, e); }
     static constexpr std::string_view range() noexcept {
         return "what fits one frame of the transport, or a few (smp: up to 192 B)";
     }

@@ -28,24 +28,11 @@
 namespace mpt::inline v0::protocol {
 
 /// Max: largest message that goes this way, unless MPT_EAGER_MAX says otherwise.
-template <bytes Max = 32_KiB> struct e1 {
+template <bytes Max = 32_KiB> struct e1 : eager {
     using kind = mpt::kind::protocol;
     static constexpr std::string_view name = "e1";
     static constexpr bytes most = Max;
 
-    enum class state : std::uint8_t { idle, sent, kept, done };
-    enum class event : std::uint8_t { post, post_sync, ack, arrived_expected, arrived_unexpected, claimed, retract, retracted };
-    static constexpr edge<state, event> edges[]{
-        {state::idle, event::post, state::done},
-        {state::idle, event::post_sync, state::sent},
-        {state::sent, event::ack, state::done},
-        {state::idle, event::arrived_expected, state::done},
-        {state::idle, event::arrived_unexpected, state::kept},
-        {state::kept, event::claimed, state::done},
-        {state::sent, event::retracted, state::done},
-        {state::kept, event::retract, state::done},
-    };
-    static constexpr std::optional<state> next(state s, event e) noexcept { return next_of(edges, s, e); }
     static constexpr std::string_view range() noexcept { return "above e0, up to MPT_EAGER_MAX, where the transport lends"; }
 };
 static_assert(protocol_policy<e1<>>);

@@ -4,6 +4,8 @@
 ///   code; the table is their assertion (MPT_ASSERT(paranoid, next(...))) and the oracle of the tests.
 #pragma once
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -24,6 +26,23 @@ constexpr std::optional<State> next_of(edge<State, Event> const (&table)[N], Sta
         if (x.from == s && x.on == e) return x.to;
     return std::nullopt;
 }
+
+/// The machine of a message whose data travels with its envelope: what e0 and e1 are, each with a way of its own for the data.
+struct eager {
+    enum class state : std::uint8_t { idle, sent, kept, done };
+    enum class event : std::uint8_t { post, post_sync, ack, arrived_expected, arrived_unexpected, claimed, retract, retracted };
+    static constexpr edge<state, event> edges[]{
+        {state::idle, event::post, state::done},
+        {state::idle, event::post_sync, state::sent},
+        {state::sent, event::ack, state::done},
+        {state::idle, event::arrived_expected, state::done},
+        {state::idle, event::arrived_unexpected, state::kept},
+        {state::kept, event::claimed, state::done},
+        {state::sent, event::retracted, state::done},
+        {state::kept, event::retract, state::done},
+    };
+    static constexpr std::optional<state> next(state s, event e) noexcept { return next_of(edges, s, e); }
+};
 
 } // namespace mpt::inline v0::protocol
 

@@ -114,6 +114,7 @@ struct slice_heap::impl {
     std::shared_ptr<arena> where;
     rank owner;
     std::span<std::byte> all;
+    std::string_view limited_by;
     page_runs runs;
     std::map<std::uint64_t, std::uint64_t> user; // offset -> size of what allocate() handed out
     std::span<std::byte> open{};                 // committed, not handed out yet
@@ -122,7 +123,8 @@ struct slice_heap::impl {
     std::uint64_t refused = 0; // bytes of the last extent that there was no room for
     bool discards = true;      // false once the system refused to take pages back
 
-    impl(std::shared_ptr<arena> w, rank o, std::span<std::byte> s) : where{std::move(w)}, owner{o}, all{s}, runs{s.size()} {}
+    impl(std::shared_ptr<arena> w, rank o, std::span<std::byte> s, std::string_view by)
+        : where{std::move(w)}, owner{o}, all{s}, limited_by{by}, runs{s.size()} {}
 
     std::uint64_t offset(void const* p) const noexcept {
         return static_cast<std::uint64_t>(static_cast<std::byte const*>(p) - all.data());
@@ -178,7 +180,7 @@ struct slice_heap::impl {
             return fmt::format("{} were asked for and were not there a moment ago, now {} are free (limit {}, {})",
                                detail::human(n), detail::human(room.free), detail::human(room.limit), room.who);
         return fmt::format("{} were asked for, but the largest free part of this rank's slice is {} (slice {}, limited by {})",
-                           detail::human(n), detail::human(runs.largest()), detail::human(all.size()), where->limited_by());
+                           detail::human(n), detail::human(runs.largest()), detail::human(all.size()), limited_by);
     }
     [[noreturn]] void refuse(std::uint64_t n) const { throw error{errc::no_memory, "mpt: " + why_not(n) + "."}; }
     std::span<std::byte> allocate(std::uint64_t n) {
@@ -206,12 +208,13 @@ struct slice_heap::impl {
     }
 };
 
-slice_heap::slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t n) {
+slice_heap::slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t n, std::string_view by) {
+    if (n >= where->own_limit()) by = where->limited_by();
     auto const s = where->slice(owner, n / page * page);
     if (s.empty())
         throw error{errc::no_memory, fmt::format("mpt: rank {}'s slice of {} cannot be mapped (limited by {}).", owner.value,
-                                                 detail::human(n), where->limited_by())};
-    impl_ = std::make_unique<impl>(std::move(where), owner, s);
+                                                 detail::human(n), by)};
+    impl_ = std::make_unique<impl>(std::move(where), owner, s, by);
     impl_->discards = impl_->where->discard(owner, 0, s.size()) == status::ok;
 }
 slice_heap::~slice_heap() = default;

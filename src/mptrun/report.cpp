@@ -138,6 +138,7 @@ std::string report::describe(wait_snapshot const& w) const {
         fmt::format("{}, {}, on {} ({})", rank_text(w.peer), tag_text(w.label), on(w.context), bytes_text(w.size));
     switch (w.what) {
     case wait_for::start: return "MPI_Init";
+    case wait_for::others: return fmt::format("MPI_Comm_create_from_group or the like ({} has not begun)", rank_text(w.peer));
     case wait_for::finalize: return "MPI_Finalize";
     case wait_for::any: return "MPI_Waitany or the like, for one of several requests";
     case wait_for::lock: return fmt::format("MPI_Win_lock for the window of rank {}", w.label.value);

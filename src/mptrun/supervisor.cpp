@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -27,6 +28,12 @@ constexpr int timed_out = 124;
 constexpr int looks_without_progress = 10; // make a hang
 
 void say(std::string const& sentence) { write_all(2, "mptrun: " + sentence + '\n'); }
+
+/// `mptrun ... | head`: the reader of our output has left. What dies of that is silent, as it is to a shell.
+bool output_is_unread() {
+    pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+    return ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
 
 /// High numbers: shell scripts between us and the program use the low ones.
 int move_high(int fd) noexcept {
@@ -169,6 +176,7 @@ void supervisor::ended(int rank, int wait_status) {
     record(rank).exit_state = wait_status;
     if (WIFSIGNALED(wait_status)) {
         auto const signal = WTERMSIG(wait_status);
+        if (signal == SIGPIPE && output_is_unread()) return fail(rank, 128 + SIGPIPE, {});
         std::string_view const words = record(rank).exception.data();
         fail(rank, 128 + signal,
              fmt::format("{} was killed by signal {} ({}){}{}{}", name_of(rank), signal, ::strsignal(signal),
@@ -234,7 +242,7 @@ void supervisor::fail(int rank, int code, std::string const& why) {
         header_->abort_rank.compare_exchange_strong(culprit, 1u + static_cast<unsigned>(rank),
                                                     std::memory_order_relaxed); // order: `aborted` releases it
     bool const told = culprit != 0;                                             // by a rank, which ended the job
-    if (!ending_)
+    if (!ending_ && !why.empty())
         say_all(told ? "" : why + others(),
                 rank >= 0 ? look().others_of(told ? static_cast<int>(culprit - 1) : rank) : look().waits());
     header_->aborted.compare_exchange_strong(none, 1u + static_cast<unsigned>(code),

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "../support/process.hpp"
+#include "../support/sanitized.hpp"
 
 namespace {
 using namespace mpt::test;
@@ -56,6 +57,25 @@ void expect_lines(std::string const& command, std::string const& wanted) {
     EXPECT_EQ(e.code, 0) << command << '\n' << e.err;
     EXPECT_EQ(e.out, wanted) << command;
     EXPECT_EQ(e.err, "") << command;
+}
+
+TEST(c_processes, that_have_sessions_alone_are_shown_when_all_are_there) {
+    auto const e = run("env MPT_INFO=1 " + mptrun + " -n 2 " + program + " sessions 2", 30s);
+    EXPECT_EQ(e.code, 0) << e.err;
+    auto const table = std::string{"2 ranks on host "};
+    auto const first = e.err.find(table);
+    ASSERT_NE(first, std::string::npos) << e.err;
+    EXPECT_EQ(e.err.find(table, first + 1), std::string::npos) << e.err;
+}
+
+TEST(c_processes, that_have_sessions_alone_are_in_the_report_of_a_hang) {
+    auto const* const limit = sanitized ? "5s" : "1s";
+    auto const e = run(mptrun + " --timeout " + limit + " -n 2 sh -c 'case $MPT_BOOT in 1:1:*) kill -STOP $$;; esac; exec " +
+                           program + " sessions 1'",
+                       30s);
+    EXPECT_EQ(e.code, 124) << e.err;
+    EXPECT_TRUE(e.says("rank 0 waits in MPI_Comm_create_from_group or the like (rank 1 has not begun) for ")) << e.err;
+    EXPECT_TRUE(e.says("rank 1 has not called MPI_Init yet.")) << e.err;
 }
 
 TEST(c_processes, need_no_more_than_sessions) {

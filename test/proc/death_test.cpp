@@ -228,4 +228,11 @@ TEST(terminal, ctrl_backslash_asks_and_ends_nothing) {
     EXPECT_EQ(left.found(), "");
 }
 
+TEST(death, of_a_rank_whose_output_nobody_reads_any_more_is_silent) {
+    process p{"{ " + mptrun + " -n 2 sh -c 'while echo line; do :; done'; echo code $? >&2; } | head -n 1"};
+    auto const e = p.wait(30s);
+    EXPECT_EQ(e.out, "line\n");
+    EXPECT_EQ(e.err, "code 141\n");
+}
+
 } // namespace

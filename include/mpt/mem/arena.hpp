@@ -101,8 +101,9 @@ private:
 /// Thread-safe: lanes grow under their own locks, and the user allocates under none.
 class slice_heap {
 public:
-    /// Uses the first `bytes` of the slice and empties what an earlier heap left there. Throws mpt::error.
-    slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t bytes);
+    /// Uses the first `bytes` of the slice and empties what an earlier heap left there. `by` is named where they limit it. Throws
+    /// mpt::error.
+    slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t bytes, std::string_view by = "what was asked for");
     ~slice_heap();
     slice_heap(slice_heap const&) = delete;
     slice_heap& operator=(slice_heap const&) = delete;

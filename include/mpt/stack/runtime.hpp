@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -44,7 +45,7 @@ public:
     explicit runtime(boot::membership m) : runtime{std::move(m), config::values::of_process()} {}
     runtime(boot::membership m, config::values const& v, beginning how = beginning::together)
         : config_{v}, job_{checked(std::move(m)), Stack::layout(), Stack::describe(), v.job_values()},
-          heap_{job_.share_arena(), job_.me(), slice_bytes(v)} {
+          heap_{job_.share_arena(), job_.me(), slice_bytes(v), "MPT_SLICE"} {
         require_matching_core();
         auto const lanes = v.template get<"MPT_LANES">();
         auto const limits = make_limits();
@@ -125,9 +126,10 @@ public:
     void await(group const& who) {
         for (std::int32_t i = 0; i < who.size(); ++i) {
             auto const r = who.world(i);
-            lanes_.front()->wait({wait_for::start}, [&](auto&) { return job_.is_open(r); });
+            lanes_.front()->wait({.what = wait_for::others, .peer = r}, [&](auto&) { return job_.is_open(r); });
             job_.compare_with(r);
         }
+        if (who.size() == size()) tell_start_up();
     }
     /// What this rank can tell of its own work, now (stack/figures.hpp). By any thread; takes the locks of the lanes in turn.
     figures look() {
@@ -178,7 +180,7 @@ private:
     }
     void all_met() {
         met_ = true;
-        if (job_.me() == 0 && config_.template get<"MPT_INFO">()) tell_start_up();
+        tell_start_up();
     }
     static boot::membership checked(boot::membership m) {
         if (!world_type::shares_process && m.shares_process)
@@ -228,10 +230,14 @@ private:
             return {std::string{Stack::route_type::names[at]}, Stack::route_type::facts[at].reads};
         });
     }
+    /// When all ranks are there, whatever brought them together first.
     void tell_start_up() {
-        std::vector<boot::path> ways;
-        for (rank to = 0; to < size(); to = to + 1) ways.push_back(way_to(to));
-        std::fputs(boot::start_up_table(job_, config_, ways).c_str(), stderr);
+        if (job_.me() != 0 || !config_.template get<"MPT_INFO">()) return;
+        std::call_once(told_, [&] {
+            std::vector<boot::path> ways;
+            for (rank to = 0; to < size(); to = to + 1) ways.push_back(way_to(to));
+            std::fputs(boot::start_up_table(job_, config_, ways).c_str(), stderr);
+        });
     }
     int exceptions_ = std::uncaught_exceptions();
     config::values config_;
@@ -239,6 +245,7 @@ private:
     boot::job job_;
     mem::slice_heap heap_;
     std::vector<std::unique_ptr<lane<Stack>>> lanes_;
+    std::once_flag told_;
     bool met_ = false, left_ = false;
 };
 

@@ -34,6 +34,7 @@ enum class wait_for : std::uint32_t {
     pending_receive,
     any, // of several requests
     start,
+    others, // the peer: a communicator's group is met without MPI_Init
     finalize,
     message,
     lock,

@@ -41,6 +41,14 @@ TEST(arena, slices_of_different_ranks_never_overlap) {
     for (int r = 0; r < 3; ++r) EXPECT_EQ(arena.slice(r, n)[0], std::byte{0});
 }
 
+TEST(arena, slices_begin_at_huge_pages) {
+    auto const who = test::job_of(3);
+    auto& arena = *who[0].arena;
+    auto const n = arena.own_limit();
+    if (n % (2 << 20) != 0) GTEST_SKIP() << "slices of " << n << " bytes, by " << arena.limited_by();
+    for (int r = 0; r < 3; ++r) EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.slice(r, n).data()) % (2 << 20), 0u);
+}
+
 TEST(arena, a_slice_outside_of_the_job_is_empty) {
     auto const who = test::job_of(2);
     auto& arena = *who[0].arena;

@@ -164,6 +164,35 @@ TYPED_TEST(shmem_job, a_team_has_as_many_contexts_as_it_was_asked_to_have) {
     });
 }
 
+TYPED_TEST(shmem_job, contexts_that_a_team_was_promised_are_nobody_elses) {
+    auto const v = this->small().template set<"MPT_CONTEXTS">("5");
+    this->on(3, v, [&](auto& pe) {
+        auto& job = pe.job();
+        auto const some = [&](int size, int n) { return pe.world().split_strided(0, 1, size, {.num_contexts = n}); };
+        auto three = some(3, 3);
+        ASSERT_TRUE(three && *three);
+        auto a = job.create_context(), b = job.create_context();
+        EXPECT_TRUE(a && b);
+        EXPECT_FALSE(job.create_context()) << "the others are the team's";
+        EXPECT_FALSE(some(3, 1));
+        job.destroy(std::move(a));
+        EXPECT_FALSE(some(3, 2));
+        std::vector<decltype(job.create_context())> made;
+        while (auto c = job.create_context(**three)) made.push_back(std::move(c));
+        EXPECT_EQ(made.size(), 3u);
+        for (auto& c : made) job.destroy(std::move(c));
+        three.reset();
+        auto two = some(2, 4); // who is not in the team keeps nothing for it
+        ASSERT_TRUE(two);
+        EXPECT_EQ(static_cast<bool>(*two), pe.me() < 2);
+        EXPECT_EQ(static_cast<bool>(some(3, 1)), false);
+        auto c = job.create_context();
+        EXPECT_EQ(static_cast<bool>(c), pe.me() == 2);
+        job.destroy(std::move(c));
+        job.destroy(std::move(b));
+    });
+}
+
 TYPED_TEST(shmem_job, a_byte_of_the_heap_knows_its_block) {
     this->on(2, [](auto& pe) {
         auto& job = pe.job();
@@ -255,6 +284,14 @@ TYPED_TEST(shmem_job, threads_register_up_to_a_number_beside_contexts) {
         EXPECT_EQ(job.use().owned, 1u);
         job.destroy(std::move(alone));
         EXPECT_EQ(job.use().unused, 1u);
+        {
+            mpt::shmem::registered_thread const scope{job};
+            EXPECT_TRUE(scope);
+            EXPECT_EQ(job.use().threads, 1u);
+            std::thread{[&] { EXPECT_FALSE(mpt::shmem::registered_thread{job}); }}.join();
+            EXPECT_EQ(job.use().threads, 1u);
+        }
+        EXPECT_EQ(job.use().threads, 0u);
         pe.barrier_all();
     });
 }

@@ -10,4 +10,5 @@
 #include <mpt/mpi/request.hpp>
 #include <mpt/mpi/session.hpp>
 #include <mpt/mpi/window.hpp>
+#include <mpt/shmem/environment.hpp>
 #include <mpt/stack/standard.hpp>

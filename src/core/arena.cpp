@@ -42,8 +42,17 @@ public:
     explicit operator bool() const noexcept { return !at_.empty(); }
 };
 
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// Begins at a multiple of a huge page, as slices do in their file: only then is a page of the file a huge one in every process.
 range reserve(std::size_t n) noexcept {
-    return {::mmap(nullptr, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), n};
+    auto* const p = ::mmap(nullptr, n + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return {};
+    auto* const first = static_cast<std::byte*>(p);
+    auto const before = -reinterpret_cast<std::uintptr_t>(p) % huge_page;
+    if (before != 0) ::munmap(first, before);
+    ::munmap(first + before + n, huge_page - before);
+    return {first + before, n};
 }
 void* map_shared(void* at, std::size_t n, int fd, std::uint64_t offset) noexcept {
     return ::mmap(at, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd,
@@ -126,8 +135,8 @@ struct arena::impl {
         auto const [first, last] = contacts.equal_range(owner);
         for (auto i = first; i != last; ++i)
             if (i->second.get().size() >= n) return i->second.get().first(n);
-        range mapped{map_shared(nullptr, n, plan.data_fd, at(owner, 0)), n};
-        if (!mapped) return {};
+        auto mapped = reserve(n);
+        if (!mapped || map_shared(mapped.get().data(), n, plan.data_fd, at(owner, 0)) == MAP_FAILED) return {};
         ::madvise(mapped.get().data(), n, MADV_DONTDUMP);
         return contacts.emplace(owner, std::move(mapped))->second.get();
     }

@@ -119,6 +119,7 @@ std::size_t edits(std::string_view a, std::string_view b) {
 /// What an environment says of one row: under its own name and under its other one.
 struct found {
     std::optional<std::string_view> own, other;
+    std::string_view other_name{};
 };
 
 std::string unknown(std::string_view name) {
@@ -135,7 +136,7 @@ std::array<found, table.size()> sort_entries(char const* const* environment, std
         auto const equals = entry.find('=');
         if (equals == entry.npos || equals == 0) continue;
         auto const name = entry.substr(0, equals), value = trimmed(entry.substr(equals + 1));
-        auto const r = std::ranges::find_if(table, [&](row const& x) { return x.name == name || x.also.name == name; });
+        auto const r = std::ranges::find_if(table, [&](row const& x) { return x.name == name || is_other_name(x, name); });
         if (r == table.end()) {
             if (name.starts_with("MPT_") && !is_internal(name)) warnings.push_back(unknown(name));
             continue;
@@ -143,7 +144,9 @@ std::array<found, table.size()> sort_entries(char const* const* environment, std
         if (value.empty()) continue;
         auto& f = rows[static_cast<std::size_t>(r - table.begin())];
         auto& place = r->name == name ? f.own : f.other;
-        if (!place) place = value; // the first counts, as it does for getenv
+        if (place) continue; // the first counts, as it does for getenv
+        place = value;
+        if (r->name != name) f.other_name = name;
     }
     return rows;
 }
@@ -151,12 +154,12 @@ std::array<found, table.size()> sort_entries(char const* const* environment, std
 setting settle(row const& r, found const& f) {
     std::optional<setting> own, other;
     if (f.own) own = parse(r, r.name, *f.own), own->from = given::environment;
-    if (f.other) other = parse(r, r.also.name, *f.other), other->from = given::alias;
+    if (f.other) other = parse(r, f.other_name, *f.other), other->from = given::alias;
     if (own && other && (own->number != other->number || own->text != other->text))
         throw error{errc::configuration,
                     fmt::format("{}={} and {}={} contradict each other: they are two names of one variable; "
                                 "set one of them",
-                                r.name, *f.own, r.also.name, *f.other)};
+                                r.name, *f.own, f.other_name, *f.other)};
     return own ? *own : other ? *other : setting{r.initial};
 }
 

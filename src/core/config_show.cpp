@@ -69,7 +69,8 @@ Generated from `include/mpt/config/table.hpp` by `mptinfo --markdown`; do not ed
 
 Sizes take units of 1024: `4096`, `4K`, `2M`, `1G`. A bad value is an error that names the variable, the value and the range; an
 unknown `MPT_...` name is a warning with the nearest name. `mptinfo --env` prints the values of a shell, `MPT_ENV_DISPLAY=1` those
-of a job. Where the scope says *job*, every rank must hold the same value: this is checked when the ranks meet.
+of a job. Where the scope says *job*, every rank must hold the same value: this is checked when the ranks meet. A name that begins with
+`SHMEM_` may begin with `SMA_`, as before OpenSHMEM 1.4.
 
 | variable | default | allowed | scope | what it does | also | default from |
 |---|---|---|---|---|---|---|

@@ -10,6 +10,7 @@ static void who(int me, int n) {
     char name[SHMEM_MAX_NAME_LEN] = "";
     shmem_info_get_version(&major, &minor);
     EXPECT(major == SHMEM_MAJOR_VERSION && minor == SHMEM_MINOR_VERSION && _SHMEM_MAJOR_VERSION == major);
+    EXPECT(OSHMEM_SPEC_VERSION == 10000 * major + 100 * minor);
     shmem_info_get_name(name);
     EXPECT(strcmp(name, SHMEM_VENDOR_STRING) == 0);
     shmem_query_thread(&level);

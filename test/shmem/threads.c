@@ -40,6 +40,13 @@ static void* thread(void* number) {
     return NULL;
 }
 
+static void* leaves_without_a_word(void* unused) {
+    (void)unused;
+    EXPECT(shmemx_thread_register() == 0);
+    USE(places - 1, 0, 0, 1);
+    return NULL;
+}
+
 int main(void) {
     setenv("SHMEM_MAX_CTX", "7", 1), setenv("SHMEM_MAX_THREADS", "10", 1);
     int provided;
@@ -47,6 +54,12 @@ int main(void) {
     counts = shmem_calloc(most_threads + 2, sizeof(long));
     shmem_ctx_t mine[places], none;
     USE(places, 0, 0, 0);
+    for (int i = 0; i < 3; i++) {
+        pthread_t ends;
+        pthread_create(&ends, NULL, leaves_without_a_word, NULL);
+        pthread_join(ends, NULL);
+        USE(places, 0, 0, 0);
+    }
     EXPECT(shmem_ctx_create(SHMEM_CTX_SERIALIZED, &in_turn) == 0);
     USE(places - 1, 0, 1, 0);
 

@@ -1,4 +1,5 @@
 // Beginning and end, who is there, symmetric memory.
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +36,7 @@ void finish(engine& e) {
     forget_objects(e);
     the_job = {};
     e.env->finish();
+    std::lock_guard const g{e.changing}; // a registered thread may be ending
     e.env.reset();
 }
 
@@ -63,6 +65,7 @@ void enter(int level) {
         e.env = std::make_unique<mpt::shmem::environment<stack>>();
         fill_in(e);
         predefine(e);
+        announce(e);
     } catch (std::exception const& problem) { refuse_beginning(problem.what()); }
     e.level = level;
     e.was_begun = true;
@@ -145,6 +148,21 @@ void* allocate(std::size_t n) {
 void* allocate_aligned(std::size_t alignment, std::size_t n) {
     if (!std::has_single_bit(alignment)) return nullptr;
     return allocated([=](auto& job) { return job.allocate(n, alignment); });
+}
+void* allocate_in(int partition, std::size_t alignment, std::size_t n) {
+    if (!std::has_single_bit(alignment)) return nullptr;
+    return allocated([=](auto& job) { return job.allocate(n, alignment, partition); });
+}
+int tell_partition(int id, std::size_t* bytes, std::size_t* page, int* kind) {
+    return guarded([=] {
+        auto const all = here().memory().partitions();
+        auto const found = std::ranges::find(all, id, &mpt::shmem::partition::id);
+        if (found == all.end()) return 1;
+        if (bytes) *bytes = found->bytes;
+        if (page) *page = found->page_bytes;
+        if (kind) *kind = found->kind == mpt::shmem::memory_kind::fast ? SHMEMX_FASTMEM : SHMEMX_NORMALMEM;
+        return 0;
+    });
 }
 void* allocate_for(std::size_t n, long) { return allocate(n); } // all of the heap serves every purpose
 void* allocate_zeroed(std::size_t count, std::size_t n) {

@@ -4,7 +4,7 @@
 ///        shmem_init ---> shmem::environment (shares its home with MPI_Init)       the_job, the_contexts: what entry points read
 ///        team handle --> teams: slot, generation          context handle --> the_contexts, and its numbering in `contexts`
 ///
-///   Only begin.cpp, far.cpp, teams.cpp and collectives.cpp include this: they are compiled once for both flavours of the library.
+///   Only announce.cpp, begin.cpp, far.cpp, teams.cpp and collectives.cpp include this: they are compiled once for both flavours of the library.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -50,7 +50,8 @@ struct engine {
     std::mutex changing; // for what follows
     std::vector<team_slot> teams{3};
     std::vector<std::uintptr_t> team_generations;
-    std::vector<context_slot> contexts;
+    std::vector<context_slot> contexts; // as many as there were at once
+    std::size_t first_free = 2;         // no place before it is free
 
     mpt::shmem::job<stack>& job() { return env->job(); }
     mpt::shmem::memory<stack>& memory() { return env->memory(); }
@@ -63,6 +64,8 @@ engine& here();
 /// Teams and contexts of all PEs, when the job has begun.
 void predefine(engine& e);
 void forget_objects(engine& e);
+/// Prints what variables ask a job to say at its start.
+void announce(engine& e);
 
 /// The team of a handle; null: there is none.
 team_type* find_team(shmem_team_t team) noexcept;

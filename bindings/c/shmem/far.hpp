@@ -89,6 +89,10 @@ void tell_name(char* name);
 // --- memory -------------------------------------------------------------------------------------------------------------------
 void* allocate(std::size_t n);
 void* allocate_aligned(std::size_t alignment, std::size_t n);
+/// Null, too, where there is no such partition.
+void* allocate_in(int partition, std::size_t alignment, std::size_t n);
+/// Each where it is not null; not 0: there is no such partition.
+int tell_partition(int id, std::size_t* bytes, std::size_t* page, int* kind);
 void* allocate_for(std::size_t n, long hints);
 void* allocate_zeroed(std::size_t count, std::size_t n);
 void* resize(void* at, std::size_t n);

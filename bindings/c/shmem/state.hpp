@@ -7,7 +7,7 @@
 ///   A context's handle is its place in the table, with a number above it that changes each time the place is used again.
 ///
 ///   Cost    a subtraction, a comparison, two loads; a context that is not the default one costs a comparison and two loads more.
-///   Limit   in the library that does not check (oshcc without -debug) a PE that there is not is not noticed.
+///   Limit   65,534 contexts at once, however many SHMEM_MAX_CTX allows: then none can be made. And in the library that does not check (oshcc without -debug) a PE that there is not is not noticed.
 #pragma once
 #include <shmem.h>
 
@@ -38,7 +38,8 @@ struct context_view {
     int size = 0;
 };
 
-inline constexpr std::size_t most_contexts = 2048;
+/// Places of the table; two are SHMEM_CTX_INVALID's and SHMEM_CTX_DEFAULT's. What nobody has used is no memory.
+inline constexpr std::size_t most_contexts = 65536;
 
 #define MPT_SHMEM_OURS __attribute__((visibility("hidden")))
 extern MPT_SHMEM_OURS job_view the_job;

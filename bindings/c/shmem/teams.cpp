@@ -1,5 +1,9 @@
 // Teams and contexts: what their handles stand for. A handle is a place in a table and, above it, a number that changes each time the
 // place is used again, so one that was destroyed is found out by a comparison.
+#include <optional>
+
+#include <pthread.h>
+
 #include "engine.hpp"
 
 namespace mpt::c::shmem {
@@ -55,6 +59,7 @@ void end_context(engine& e, std::size_t place) {
     e.job().destroy(std::move(slot.engine));
     slot.places.reset();
     slot.team = nullptr;
+    e.first_free = std::min(e.first_free, place);
 }
 
 } // namespace
@@ -62,7 +67,7 @@ void end_context(engine& e, std::size_t place) {
 void predefine(engine& e) {
     e.teams[world_handle] = {world_handle, &e.job().world(), nullptr};
     e.teams[shared_handle] = {shared_handle, &e.job().node(), nullptr};
-    e.contexts.resize(most_contexts);
+    e.contexts.resize(2);
     e.contexts[1].team = SHMEM_TEAM_WORLD;
     the_contexts[1] = {SHMEM_CTX_DEFAULT, e.places.data(), e.job().size()};
 }
@@ -177,13 +182,15 @@ int create_context(shmem_team_t team, long options, shmem_ctx_t* made) {
     return guarded([&] {
         auto& e = here();
         std::lock_guard const g{e.changing};
-        std::size_t place = 2;
+        auto place = std::max<std::size_t>(e.first_free, 2);
         while (place < e.contexts.size() && e.contexts[place].engine) ++place;
-        if (place == e.contexts.size()) return -1;
+        e.first_free = place;
+        if (place == most_contexts) return -1;
         auto engine_context =
             e.job().create_context(*t, {(options & SHMEM_CTX_SERIALIZED) != 0, (options & SHMEM_CTX_PRIVATE) != 0,
                                         (options & SHMEM_CTX_NOSTORE) != 0});
         if (!engine_context) return -1;
+        if (place == e.contexts.size()) e.contexts.emplace_back();
         auto& slot = e.contexts[place];
         slot.places = places_of(e, *t);
         slot.team = team;
@@ -205,8 +212,9 @@ void destroy_context(shmem_ctx_t ctx) {
 context_promise promised(shmem_ctx_t ctx) {
     auto& e = here();
     std::lock_guard const g{e.changing};
-    auto const& slot = e.contexts[place_in_table(ctx)];
-    if (!slot.engine) return {};
+    auto const place = place_in_table(ctx);
+    if (place >= e.contexts.size() || !e.contexts[place].engine) return {};
+    auto const& slot = e.contexts[place];
     auto const& o = slot.engine->options();
     return {o.is_serialized || o.is_private, o.is_private && slot.maker != e.caller()};
 }
@@ -218,8 +226,31 @@ int team_of(shmem_ctx_t ctx, shmem_team_t* team) {
     *team = here().contexts[place_in_table(ctx)].team;
     return 0;
 }
+namespace {
+
+/// A thread that ends registered leaves its place. Its number may be the next thread's.
+void thread_ends(void*) {
+    auto& e = here();
+    std::lock_guard const g{e.changing};
+    if (e.env) e.job().drop_thread(e.caller());
+}
+/// Set in threads that are registered; nothing: the system has none left, and a thread that ends keeps its place.
+std::optional<pthread_key_t> ending() {
+    static std::optional<pthread_key_t> const key = [] {
+        pthread_key_t made{};
+        return pthread_key_create(&made, thread_ends) == 0 ? std::optional{made} : std::nullopt;
+    }();
+    return key;
+}
+
+} // namespace
+
 int register_thread() {
-    return guarded([] { return here().job().register_thread() ? 0 : 1; });
+    return guarded([] {
+        if (!here().job().register_thread()) return 1;
+        if (auto const key = ending()) pthread_setspecific(*key, &here());
+        return 0;
+    });
 }
 void unregister_thread() {
     guarded([] { here().job().unregister_thread(); });
@@ -237,6 +268,7 @@ void tell_use(int* places, int* unused, int* owned, int* contexts, int* threads)
 int world_of(shmem_ctx_t ctx, int pe) {
     if (ctx == SHMEM_CTX_DEFAULT) return pe;
     context_of(ctx);
+    std::lock_guard const g{here().changing};
     return here().contexts[place_in_table(ctx)].engine->world(pe).value;
 }
 void refuse_context(shmem_ctx_t ctx) {

@@ -10,7 +10,7 @@
 ///   compiled, never beyond.
 ///
 ///   Aliases are names that job scripts already carry (Cray MPT, MPICH); they are accepted where they mean the same thing, or
-///   exactly its opposite. What mptrun hands to its ranks (MPT_BOOT, MPT_BOOT_...) and what the
+///   exactly its opposite. SHMEM_NAME is also read as SMA_NAME, which it was before OpenSHMEM 1.4. What mptrun hands to its ranks (MPT_BOOT, MPT_BOOT_...) and what the
 ///   test suite hands to its programs (MPT_TEST_...) are no knobs: they have no row.
 ///
 ///   Scope   job: every rank must hold the same value, compared at start; local: each rank for itself.
@@ -57,6 +57,15 @@ struct row {
     std::string_view origin; // who chose the default
     alias also{};
 };
+
+/// Is it another name of the row's: its alias, or SMA_ in place of the alias's SHMEM_?
+constexpr bool is_other_name(row const& r, std::string_view name) noexcept {
+    constexpr std::string_view now = "SHMEM_", before = "SMA_";
+    auto const also = r.also.name;
+    if (also.empty()) return false;
+    return name == also ||
+           (also.starts_with(now) && name.starts_with(before) && also.substr(now.size()) == name.substr(before.size()));
+}
 
 /// How many words "a|b|c" has; the place of one in it (word_count when it is none of them); the word at a place.
 constexpr std::size_t word_count(std::string_view words) noexcept {
@@ -163,6 +172,25 @@ consteval auto rows_of_shmem() {
         size  ("MPT_SYMMETRIC_SIZE", 0_B, 0_B, 65536_GiB, local,
             "bytes of a PE's symmetric heap (OpenSHMEM); the least of all PEs' counts; 0: by what fits", "what fits",
             {"SHMEM_SYMMETRIC_SIZE"}),
+        text  ("MPT_SYMMETRIC_PARTITION1", local,
+            "the partition that shmem_malloc takes from, as size=2G:pgsize=2M:kind=FASTMEM:policy=MANDATORY; size must be there",
+            "MPT_SYMMETRIC_SIZE", {"SHMEM_SYMMETRIC_PARTITION1"}),
+        text  ("MPT_SYMMETRIC_PARTITION2", local,
+            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION2"}),
+        text  ("MPT_SYMMETRIC_PARTITION3", local,
+            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION3"}),
+        text  ("MPT_SYMMETRIC_PARTITION4", local,
+            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION4"}),
+        text  ("MPT_SYMMETRIC_PARTITION5", local,
+            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION5"}),
+        text  ("MPT_SYMMETRIC_PARTITION6", local,
+            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION6"}),
+        text  ("MPT_SYMMETRIC_PARTITION7", local,
+            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION7"}),
+        text  ("MPT_SYMMETRIC_PARTITION8", local,
+            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION8"}),
+        text  ("MPT_FAST_NODES", local,
+            "nodes of memory that count as fast (FASTMEM), as 1 or 0,2-3", "what /sys says of bandwidth", {"MEMKIND_HBW_NODES"}),
         count ("MPT_CONTEXTS", 1024, 0, 1'000'000, local,
             "contexts of OpenSHMEM that a PE may have at once, beside the default one", guess, {"SHMEM_MAX_CTX"}),
         count ("MPT_REGISTERED_THREADS", 1024, 0, 1'000'000, local,

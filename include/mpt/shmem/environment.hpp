@@ -78,15 +78,16 @@ public:
 };
 environment() -> environment<>;
 
-/// n elements at the same place on every PE, zeroed; made and destroyed by all PEs together, in one order.
+/// n elements at the same place on every PE, in a partition of the heap (shmem/partition.hpp), zeroed; made and destroyed by all PEs together, in one order.
 template <element T, class Stack = standard_stack> class array {
     shmem::job<Stack>* job_;
     std::span<T> own_;
     int exceptions_ = std::uncaught_exceptions();
 
 public:
-    array(environment<Stack>& e, std::size_t n) : array{e.job(), n} {}
-    array(shmem::job<Stack>& j, std::size_t n) : job_{&j}, own_{static_cast<T*>(j.allocate_zeroed(n, sizeof(T))), n} {}
+    array(environment<Stack>& e, std::size_t n, int partition = 1) : array{e.job(), n, partition} {}
+    array(shmem::job<Stack>& j, std::size_t n, int partition = 1)
+        : job_{&j}, own_{static_cast<T*>(j.allocate_zeroed(n, sizeof(T), partition)), n} {}
     array(array const&) = delete;
     array& operator=(array const&) = delete;
     ~array() {

@@ -3,14 +3,15 @@
 ///        job
 ///        +-- world, node      the teams of all PEs, and of those whose memory is mapped here
 ///        +-- memory           puts, gets, atomic updates (shmem/memory.hpp)
-///        +-- map              what of the heap is taken (shmem/heap_map.hpp)
+///        +-- map              what of the heap is taken by partition (shmem/partition.hpp)
 ///        +-- sets             active sets that were named, each a team
 ///        `-- default context; a count of the others, registered threads, and the pool they share (job/resources.hpp)
 ///
 ///   It stands on the runtime that MPI stands on, in a context of its own: a program may use both (shmem/environment.hpp).
 ///
 ///   Allocation   is collective: all PEs call with the same numbers, which is looked at: where they differ, all of them throw
-///                mpt::error(argument). Where the heap has no room, all of them throw mpt::error(no_memory), with the numbers.
+///                mpt::error(argument). Where the heap's partition has no room, or is not there, all of them throw
+///                mpt::error(no_memory), with the numbers.
 ///   Threads      collectives by one thread at a time; contexts by any.
 ///   Tests        test/shmem_job_test.cpp    Source OpenSHMEM-1.6 sections 9.1, 9.3, 9.10
 #pragma once
@@ -19,18 +20,19 @@
 #include <mutex>
 
 #include <mpt/coll/allreduce.hpp>
-#include <mpt/shmem/heap_map.hpp>
 #include <mpt/shmem/job/context.hpp>
 #include <mpt/shmem/job/resources.hpp>
+#include <mpt/shmem/partition.hpp>
 
 namespace mpt::inline v0::shmem {
 
 template <class Stack> class job {
     runtime<Stack>* run_;
+    context_room room_;
     team<Stack> world_;
     shmem::memory<Stack> memory_;
     typename team<Stack>::maybe node_;
-    heap_map map_;
+    partitioned_map map_;
     context<Stack> default_;
     std::mutex mutable changing_; // the map, contexts, threads and active sets
     std::uint32_t contexts_ = 0, most_contexts_, most_threads_;
@@ -45,8 +47,9 @@ public:
 
     /// Collective over all ranks of the job.
     explicit job(runtime<Stack>& run)
-        : run_{&run}, world_{run, world_context, group::range(0, run.size())}, memory_{run, world_context, world_.native()},
-          node_{make_node()}, map_{memory_.heap().size()}, default_{memory_, world_},
+        : run_{&run}, room_{run.configuration().template get<"MPT_CONTEXTS">()},
+          world_{run, world_context, group::range(0, run.size()), {}, &room_}, memory_{run, world_context, world_.native()},
+          node_{make_node()}, map_{memory_.partitions()}, default_{memory_, world_},
           most_contexts_{run.configuration().template get<"MPT_CONTEXTS">()},
           most_threads_{run.configuration().template get<"MPT_REGISTERED_THREADS">()} {
         run.job().name(world_context, "SHMEM_TEAM_WORLD");
@@ -79,14 +82,14 @@ public:
     team<Stack>& active_set(std::int32_t start, std::int32_t log_stride, std::int32_t size);
 
     // --- symmetric memory. Section 9.3. Null for 0 bytes --------------------------------------------------------------------------
-    void* allocate(std::size_t n, std::size_t align = alignof(std::max_align_t));
-    void* allocate_zeroed(std::size_t count, std::size_t size);
-    /// Where it was, if there is room; else elsewhere, with what it held.
+    void* allocate(std::size_t n, std::size_t align = alignof(std::max_align_t), int partition = 1);
+    void* allocate_zeroed(std::size_t count, std::size_t size, int partition = 1);
+    /// Where it was, if there is room; else elsewhere in its partition, with what it held.
     void* reallocate(void* block, std::size_t n);
     void deallocate(void* block);
     /// How long the block is that begins there; 0: none does.
     std::size_t size_of(void const* block) const noexcept { return map_.size_of(offset(block)); }
-    heap_map const& map() const noexcept { return map_; }
+    partitioned_map const& map() const noexcept { return map_; }
     /// The block that a byte of the heap belongs to, as long as was asked for; empty: it is free. By any thread.
     std::span<std::byte const> block_around(void const* p) const {
         std::lock_guard const g{changing_};
@@ -112,6 +115,14 @@ public:
     bool register_thread();
     /// The caller, if it is registered: completes what it has begun.
     void unregister_thread();
+    /// Its place is free again, without a look at what it has begun: for who hears that a registered thread has ended.
+    void drop_thread(std::uint64_t self) {
+        std::lock_guard const g{changing_};
+        auto const known = threads_.find(self);
+        if (known == threads_.end()) return;
+        resources_.leave(known->second);
+        threads_.erase(known);
+    }
     resource_use use() {
         std::lock_guard const g{changing_};
         return {resources_.places(), resources_.unused(), resources_.owned(), contexts_,
@@ -121,15 +132,16 @@ public:
 private:
     std::unique_ptr<team<Stack>> make_node() {
         if (memory_.is_direct(memory_.heap().data())) return nullptr; // all are mapped
-        return std::make_unique<team<Stack>>(*run_, context_of_set(me(), -1, 1), group::range(me(), 1));
+        return std::make_unique<team<Stack>>(*run_, context_of_set(me(), -1, 1), group::range(me(), 1), team_config{}, &room_);
     }
     std::uint64_t offset(void const* p) const noexcept {
         return static_cast<std::uint64_t>(static_cast<std::byte const*>(p) - memory_.heap().data());
     }
     void* place(std::uint64_t offset) const noexcept { return memory_.heap().data() + offset; }
-    void must_agree(char const* call, std::uint64_t a, std::uint64_t b);
+    void must_agree(char const* call, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
     std::uint64_t block_of(char const* call, void const* p) const;
-    [[noreturn]] void exhausted(std::size_t n, std::size_t align) const;
+    void must_have(int partition) const;
+    [[noreturn]] void exhausted(std::size_t n, std::size_t align, int partition) const;
 };
 
 template <class Stack> team<Stack>& job<Stack>::active_set(std::int32_t start, std::int32_t log_stride, std::int32_t size) {
@@ -142,41 +154,50 @@ template <class Stack> team<Stack>& job<Stack>::active_set(std::int32_t start, s
         throw error{errc::argument, "mpt: PE_start " + std::to_string(start) + ", logPE_stride " + std::to_string(log_stride) +
                                         ", PE_size " + std::to_string(size) + " is no active set with PE " +
                                         std::to_string(me().value) + " of " + std::to_string(world_.size())};
-    known = std::make_unique<team<Stack>>(*run_, context_of_set(start, log_stride, size), *who);
+    known = std::make_unique<team<Stack>>(*run_, context_of_set(start, log_stride, size), *who, team_config{}, &room_);
     return *known;
 }
 
 // --- symmetric memory -----------------------------------------------------------------------------------------------------------------
 /// Nobody goes on before all have come, and all have come with the same numbers.
-template <class Stack> void job<Stack>::must_agree(char const* call, std::uint64_t a, std::uint64_t b) {
+template <class Stack> void job<Stack>::must_agree(char const* call, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
     memory_.quiet();
-    std::array<std::uint64_t, 4> all{a, b, ~a, ~b}; // the greatest of a number, and of its complement: the least
+    std::array<std::uint64_t, 6> all{a, b, c, ~a, ~b, ~c}; // the greatest of a number, and of its complement: the least
     auto max = find_kernel(operation::max, element_kind::uint64);
     auto const op = coll::operand::array(8, true, &max, [](void* f, std::byte const* left, std::byte* right, std::size_t n) {
         (*static_cast<kernel*>(f))(left, right, n);
     });
     coll::allreduce(world_.native(), op, nullptr, reinterpret_cast<std::byte*>(all.data()), all.size());
-    for (auto const i : {0, 1})
-        if (auto const most = all[static_cast<std::size_t>(i)], least = ~all[static_cast<std::size_t>(i) + 2]; most != least)
+    for (std::size_t i = 0; i < 3; ++i)
+        if (auto const most = all[i], least = ~all[i + 3]; most != least)
             throw error{errc::argument, "mpt: " + std::string{call} + ": PEs call it with different arguments: " +
                                             std::to_string(least) + " at one, " + std::to_string(most) + " at another"};
 }
 
-template <class Stack> void* job<Stack>::allocate(std::size_t n, std::size_t align) {
+template <class Stack> void job<Stack>::must_have(int partition) const {
+    if (map_.has(partition)) return;
+    std::string there;
+    for (auto const& p : memory_.partitions()) there += (there.empty() ? "" : ", ") + std::to_string(p.id);
+    throw error{errc::no_memory, "mpt: the symmetric heap has no partition " + std::to_string(partition) +
+                                     "; there are: " + there + " (SHMEM_SYMMETRIC_PARTITION" + std::to_string(partition) + ")"};
+}
+
+template <class Stack> void* job<Stack>::allocate(std::size_t n, std::size_t align, int partition) {
     if (n == 0) return nullptr;
     if (!std::has_single_bit(align))
         throw error{errc::argument, "mpt: an alignment is a power of two, not " + std::to_string(align)};
-    must_agree("shmem_malloc or shmem_align", n, align);
+    must_agree("shmem_malloc or shmem_align", n, align, static_cast<unsigned>(partition));
+    must_have(partition);
     std::lock_guard const g{changing_};
-    auto const at = align <= memory_.alignment() ? map_.take(n, align) : std::nullopt;
-    if (!at) exhausted(n, align);
+    auto const at = align <= memory_.alignment() ? map_.take(partition, n, align) : std::nullopt;
+    if (!at) exhausted(n, align, partition);
     return place(*at);
 }
 
-template <class Stack> void* job<Stack>::allocate_zeroed(std::size_t count, std::size_t size) {
+template <class Stack> void* job<Stack>::allocate_zeroed(std::size_t count, std::size_t size, int partition) {
     std::size_t n = 0;
     if (__builtin_mul_overflow(count, size, &n)) n = ~std::size_t{0};
-    auto* const p = allocate(n);
+    auto* const p = allocate(n, alignof(std::max_align_t), partition);
     if (p) std::memset(p, 0, n);
     if (p) coll::barrier(world_.native()); // nobody writes before it is zeroed
     return p;
@@ -185,7 +206,7 @@ template <class Stack> void* job<Stack>::allocate_zeroed(std::size_t count, std:
 template <class Stack> void job<Stack>::deallocate(void* block) {
     if (!block) return;
     auto const at = block_of("shmem_free", block);
-    must_agree("shmem_free", at, 0);
+    must_agree("shmem_free", at);
     std::lock_guard const g{changing_};
     map_.give(at);
 }
@@ -197,8 +218,9 @@ template <class Stack> void* job<Stack>::reallocate(void* block, std::size_t n) 
     must_agree("shmem_realloc", from, n);
     std::unique_lock g{changing_};
     if (map_.resize(from, n)) return block;
-    auto const to = map_.take(n);
-    if (!to) exhausted(n, heap_map::grain);
+    auto const partition = map_.partition_of(from);
+    auto const to = map_.take(partition, n);
+    if (!to) exhausted(n, heap_map::grain, partition);
     std::memcpy(place(*to), block, std::min<std::size_t>(map_.size_of(from), n));
     map_.give(from);
     g.unlock();
@@ -212,21 +234,24 @@ template <class Stack> std::uint64_t job<Stack>::block_of(char const* call, void
                                     std::to_string(reinterpret_cast<std::uintptr_t>(p))};
 }
 
-template <class Stack> void job<Stack>::exhausted(std::size_t n, std::size_t align) const {
-    throw error{errc::no_memory, "mpt: the symmetric heap has no room for " + std::to_string(n) + " bytes at a multiple of " +
-                                     std::to_string(align) + ": of its " + std::to_string(map_.bytes()) + " bytes " +
-                                     std::to_string(map_.used()) + " are taken, and the largest free part has " +
-                                     std::to_string(map_.largest_free()) + " (SHMEM_SYMMETRIC_SIZE sets its size)"};
+template <class Stack> void job<Stack>::exhausted(std::size_t n, std::size_t align, int partition) const {
+    auto const& map = map_.of(partition);
+    auto const which = std::to_string(partition);
+    throw error{errc::no_memory,
+                "mpt: " + (partition == 1 ? "the symmetric heap" : "partition " + which + " of the symmetric heap") +
+                    " has no room for " + std::to_string(n) + " bytes at a multiple of " + std::to_string(align) + ": of its " +
+                    std::to_string(map.bytes()) + " bytes " + std::to_string(map.used()) +
+                    " are taken, and the largest free part has " + std::to_string(map.largest_free()) +
+                    (partition == 1 ? " (SHMEM_SYMMETRIC_SIZE" : " (SHMEM_SYMMETRIC_PARTITION" + which) + " sets its size)"};
 }
 
 // --- contexts -----------------------------------------------------------------------------------------------------------------------------
 template <class Stack> std::unique_ptr<context<Stack>> job<Stack>::create_context(team<Stack>& t, context_options o) {
     std::lock_guard const g{changing_};
     auto const place = resources_.find(o.is_private);
-    if (contexts_ == most_contexts_ || !t.has_context_left() || !place) return nullptr;
+    if (!place || !t.take_context()) return nullptr;
     auto c = std::make_unique<context<Stack>>(memory_, t, o, *place);
     resources_.take(*place, o.is_private);
-    t.count_contexts(1);
     ++contexts_;
     return c;
 }
@@ -235,7 +260,7 @@ template <class Stack> void job<Stack>::destroy(std::unique_ptr<context<Stack>> 
     c->quiet();
     std::lock_guard const g{changing_};
     resources_.leave(c->place());
-    c->team().count_contexts(-1);
+    c->team().give_context();
     --contexts_;
 }
 
@@ -252,11 +277,26 @@ template <class Stack> bool job<Stack>::register_thread() {
 }
 template <class Stack> void job<Stack>::unregister_thread() {
     memory_.quiet();
-    std::lock_guard const g{changing_};
-    auto const known = threads_.find(run_->world().self());
-    if (known == threads_.end()) return;
-    resources_.leave(known->second);
-    threads_.erase(known);
+    drop_thread(run_->world().self());
 }
+
+/// The calling thread is registered from here to the end of its scope.
+template <class Stack> class registered_thread {
+    shmem::job<Stack>* job_;
+    bool is_registered_;
+
+public:
+    explicit registered_thread(shmem::job<Stack>& j) : job_{&j}, is_registered_{j.register_thread()} {}
+    registered_thread(registered_thread const&) = delete;
+    registered_thread& operator=(registered_thread const&) = delete;
+    ~registered_thread() {
+        try {
+            if (is_registered_) job_->unregister_thread();
+        } catch (error const&) { // the job was ended meanwhile
+        }
+    }
+    /// False: as many as may be are registered. The thread may go on calling all the same.
+    explicit operator bool() const noexcept { return is_registered_; }
+};
 
 } // namespace mpt::inline v0::shmem

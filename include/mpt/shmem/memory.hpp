@@ -28,6 +28,7 @@
 
 #include <mpt/mpi/window.hpp>
 #include <mpt/rma/window.hpp>
+#include <mpt/shmem/partition.hpp>
 #include <mpt/shmem/segments.hpp>
 #include <mpt/stack/runtime.hpp>
 
@@ -67,6 +68,8 @@ public:
     /// This PE's heap.
     std::span<std::byte> heap() const noexcept { return {reinterpret_cast<std::byte*>(low_), bytes_}; }
 
+    /// What the heap consists of (shmem/partition.hpp); partition 1 is there always. The rest of its traits are this PE's.
+    std::span<partition const> partitions() const noexcept { return layout_.partitions; }
     /// A power of two of which every PE's heap begins at a multiple.
     std::uint64_t alignment() const noexcept { return alignment_; }
 
@@ -150,11 +153,13 @@ private:
     [[gnu::always_inline]] std::uint64_t offset(void const* address) const noexcept { return number(address) - low_; }
 
     // making: memory/make.hpp
-    std::uint64_t wanted_heap(coll::team<Stack> const& all);
-    card own_card(std::uint64_t bytes);
+    partition_wishes own_wishes();
+    partition_wishes wanted(coll::team<Stack> const& all);
+    card own_card();
     void learn(coll::team<Stack> const& all, card const& mine, std::string const& why_not);
     void learn_segments(coll::team<Stack> const& all, std::vector<card> const& cards);
     void open_window(coll::team<Stack> const& all);
+    void take_pages_of_peers();
     void find_bells();
 
     // by the window
@@ -193,6 +198,7 @@ private:
     std::vector<segment> segments_;            // our own
     std::vector<std::vector<segment>> theirs_; // the PEs', as many as all have
     std::vector<wait::doorbell<world_type>*> bells_;
+    heap_layout layout_;
     std::span<std::byte> allocated_; // the heap lies in it, aligned
     std::uint64_t alignment_ = 1;
     std::unique_ptr<rma::window<Stack>> window_;

@@ -8,8 +8,8 @@
 ///
 ///   Context   that of a team is drawn by the parent's first PE and told to all; teams of one split have no PE in common, and may
 ///             share it. That of an active set follows from its three numbers, so nobody has to be told.
-///   Contexts  a team that is asked to have n contexts has n at once, and no more; where a PE cannot have so many (MPT_CONTEXTS), no PE
-///             gets a team. One that is asked for no number has as many as the job.
+///   Contexts  a team that is asked to have n contexts can have n at once, and no more: they are kept for it (job/room.hpp). Where a PE
+///             has not so many left (MPT_CONTEXTS), no PE gets a team. One that is asked for no number has what is left.
 ///   Threads   collectives of one team come in one order.
 ///   Tests     test/shmem_team_test.cpp
 #pragma once
@@ -24,6 +24,7 @@
 #include <mpt/coll/barrier.hpp>
 #include <mpt/coll/broadcast.hpp>
 #include <mpt/core/hash.hpp>
+#include <mpt/shmem/job/room.hpp>
 #include <mpt/stack/runtime.hpp>
 
 namespace mpt::inline v0::shmem {
@@ -39,6 +40,7 @@ template <class Stack> class team {
     group who_;
     rank me_;
     team_config config_;
+    context_room* room_; // null: nobody counts
     std::uint32_t rooted_calls_ = 0;
     int contexts_ = 0;
     coll::meeting shared_;
@@ -47,18 +49,29 @@ public:
     using stack_type = Stack;
     using maybe = std::unique_ptr<team>; // null: this PE is not in it
 
-    team(runtime<Stack>& run, context_id context, group who, team_config config = {})
-        : run_{&run}, wire_{run.lane_of(context), context}, who_{std::move(who)}, me_{*who_.find(run.me())}, config_{config} {}
+    /// Of the room it has taken already what it is to have.
+    team(runtime<Stack>& run, context_id context, group who, team_config config = {}, context_room* room = nullptr)
+        : run_{&run}, wire_{run.lane_of(context), context}, who_{std::move(who)}, me_{*who_.find(run.me())}, config_{config},
+          room_{room} {}
     team(team const&) = delete;
     team& operator=(team const&) = delete;
+    ~team() {
+        if (room_) room_->give(kept(config_));
+    }
 
     rank me() const noexcept { return me_; }
     std::int32_t size() const noexcept { return who_.size(); }
     group const& members() const noexcept { return who_; }
     team_config const& config() const noexcept { return config_; }
-    /// May it have another context? For who counts them, a thread at a time.
-    bool has_context_left() const noexcept { return !config_.num_contexts || contexts_ < *config_.num_contexts; }
-    void count_contexts(int more) noexcept { contexts_ += more; }
+    /// One context more, or less. False: it cannot have it. For who counts them, a thread at a time.
+    bool take_context() {
+        if (config_.num_contexts ? contexts_ >= *config_.num_contexts : room_ && !room_->take(1)) return false;
+        return ++contexts_, true;
+    }
+    void give_context() {
+        --contexts_;
+        if (!config_.num_contexts && room_) room_->give(1);
+    }
     bool has(rank pe) const noexcept { return pe >= 0 && pe < size(); }
     /// The number of all PEs that the team's PE has.
     rank world(rank pe) const noexcept { return who_.world(pe); }
@@ -82,16 +95,17 @@ public:
     coll::team<Stack> native() noexcept { return {wire_, who_, me_, rooted_calls_, &shared_}; }
 
 private:
-    /// All PEs' teams can be as they are asked for; the same on all of them.
-    bool can_all(team_config const& a, team_config const& b = {}) {
-        auto const most = static_cast<int>(run_->configuration().template get<"MPT_CONTEXTS">());
-        auto const can = [most](team_config const& c) {
-            return c.num_contexts.value_or(0) >= 0 && c.num_contexts.value_or(0) <= most;
-        };
-        bool const mine = can(a) && can(b);
+    static std::uint32_t kept(team_config const& c) noexcept { return static_cast<std::uint32_t>(c.num_contexts.value_or(0)); }
+    /// Contexts are kept for the teams that this PE will be in, on all PEs or on none; the same on all of them.
+    bool keep_contexts(bool is_in, team_config const& a, team_config const& b = {}) {
+        bool const can_be = a.num_contexts.value_or(0) >= 0 && b.num_contexts.value_or(0) >= 0;
+        auto const n = can_be && is_in ? kept(a) + kept(b) : 0;
+        bool const mine = can_be && (!room_ || room_->take(n));
         std::vector<std::byte> all(static_cast<std::size_t>(size()));
         coll::allgather(native(), source{&mine, 1}, coll::blocks{std::span{all}, 1});
-        return std::ranges::count(all, std::byte{1}) == size();
+        bool const have_all = std::ranges::count(all, std::byte{1}) == size();
+        if (mine && !have_all && room_) room_->give(n);
+        return have_all;
     }
     context_id new_context() {
         auto context = run_->new_context();
@@ -116,10 +130,11 @@ std::optional<group> team<Stack>::strided(std::int32_t start, std::int32_t strid
 template <class Stack> auto team<Stack>::split_strided(std::int32_t start, std::int32_t stride, std::int32_t size,
                                                        team_config config) -> std::optional<maybe> {
     auto const who = strided(start, stride, size);
-    if (!who || !can_all(config)) return std::nullopt;
+    bool const is_in = who && who->find(run_->me());
+    if (!who || !keep_contexts(is_in, config)) return std::nullopt;
     auto const context = new_context();
-    if (!who->find(run_->me())) return maybe{};
-    return std::make_unique<team>(*run_, context, *who, config);
+    if (!is_in) return maybe{};
+    return std::make_unique<team>(*run_, context, *who, config, room_);
 }
 
 template <class Stack> template <class In> auto team<Stack>::of_those(In const& in, team_config config) -> maybe {
@@ -127,12 +142,12 @@ template <class Stack> template <class In> auto team<Stack>::of_those(In const& 
     std::vector<std::int32_t> world;
     for (std::int32_t i = 0; i < size(); ++i)
         if (in(i)) world.push_back(who_.world(i));
-    return std::make_unique<team>(*run_, context, group::of(std::move(world)), config);
+    return std::make_unique<team>(*run_, context, group::of(std::move(world)), config, room_);
 }
 
 template <class Stack> auto team<Stack>::split_2d(std::int32_t xrange, team_config x, team_config y)
     -> std::optional<std::pair<maybe, maybe>> {
-    if (xrange < 1 || !can_all(x, y)) return std::nullopt;
+    if (xrange < 1 || !keep_contexts(true, x, y)) return std::nullopt;
     auto row = of_those([&](std::int32_t i) { return i / xrange == me_ / xrange; }, x);
     auto column = of_those([&](std::int32_t i) { return i % xrange == me_ % xrange; }, y);
     return std::pair{std::move(row), std::move(column)};
@@ -164,7 +179,7 @@ template <class Stack> auto team<Stack>::split(std::int32_t colour, std::int32_t
     std::vector<std::int32_t> world;
     world.reserve(in.size());
     for (auto const& [k, i] : in) world.push_back(who_.world(i));
-    return std::make_unique<team>(*run_, context, group::of(std::move(world)));
+    return std::make_unique<team>(*run_, context, group::of(std::move(world)), team_config{}, room_);
 }
 
 /// The context of an active set: PEs start, start + 2^log_stride ...

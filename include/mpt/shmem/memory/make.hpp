@@ -1,6 +1,7 @@
 /// shmem/memory/make - how a PE's symmetric memory comes, and what each learns of the others'.
 ///
-///   PEs tell what they would take for their heaps, and all take the least. Who gets none says so on its card, so that all throw.
+///   PEs tell what they would take for the partitions of their heaps, and all take the least. Whose variables are bad, and who gets no
+///   memory or none of a kind that must be, says so, so that all throw.
 #pragma once
 #include <mpt/coll/allgather.hpp>
 #include <mpt/shmem/memory.hpp>
@@ -22,11 +23,11 @@ template <class Stack> struct memory<Stack>::card {
 
 template <class Stack> memory<Stack>::memory(runtime<Stack>& run, context_id context, coll::team<Stack> const& all)
     : run_{&run}, context_{context}, strict_{!run.configuration().template get<"MPT_PUT_EARLY">()} {
-    auto const bytes = wanted_heap(all);
+    layout_ = lay_out(wanted(all));
     card mine;
     std::string why_not;
     try {
-        mine = own_card(bytes);
+        mine = own_card();
     } catch (error const& e) { mine.failed = 1, why_not = e.what(); }
     try {
         learn(all, mine, why_not);
@@ -35,6 +36,7 @@ template <class Stack> memory<Stack>::memory(runtime<Stack>& run, context_id con
         if (!allocated_.empty()) run_->deallocate(allocated_);
         throw;
     }
+    take_pages_of_peers();
     find_bells();
 }
 
@@ -49,29 +51,78 @@ template <class Stack> void memory<Stack>::finish() {
     window_->free();
 }
 
-/// Of the machine's memory half, by equal parts, and no more than a GiB: it is touched only where the program does so.
-template <class Stack> std::uint64_t memory<Stack>::wanted_heap(coll::team<Stack> const& all) {
-    constexpr std::uint64_t page = 4096, most = 1_GiB;
-    std::uint64_t wanted = run_->configuration().template get<"MPT_SYMMETRIC_SIZE">();
-    if (wanted == 0) {
+/// What this PE's variables ask for. Without any, a heap of half the machine's memory by equal parts, and of no more than a GiB: it is
+/// touched only where the program does so.
+template <class Stack> partition_wishes memory<Stack>::own_wishes() {
+    auto const& c = run_->configuration();
+    std::array const asked{c.template get<"MPT_SYMMETRIC_PARTITION1">(), c.template get<"MPT_SYMMETRIC_PARTITION2">(),
+                           c.template get<"MPT_SYMMETRIC_PARTITION3">(), c.template get<"MPT_SYMMETRIC_PARTITION4">(),
+                           c.template get<"MPT_SYMMETRIC_PARTITION5">(), c.template get<"MPT_SYMMETRIC_PARTITION6">(),
+                           c.template get<"MPT_SYMMETRIC_PARTITION7">(), c.template get<"MPT_SYMMETRIC_PARTITION8">()};
+    static_assert(asked.size() == most_partitions);
+    partition_wishes wishes;
+    for (std::size_t i = 0; i < asked.size(); ++i)
+        wishes[i] = read_partition("MPT_SYMMETRIC_PARTITION" + std::to_string(i + 1), asked[i]);
+    std::uint64_t const size = c.template get<"MPT_SYMMETRIC_SIZE">();
+    auto& first = wishes[0].bytes;
+    if (first != 0 && size != 0 && first != size)
+        throw error{errc::configuration,
+                    "mpt: MPT_SYMMETRIC_SIZE and the size of MPT_SYMMETRIC_PARTITION1 contradict each other: "
+                    "they are one heap's; set one of them"};
+    if (first == 0) first = size;
+    if (first == 0) {
+        constexpr std::uint64_t least = 4096, most = 1_GiB;
         auto const free = std::min<std::uint64_t>(run_->job().arena().room().free, run_->heap().whole().size());
-        wanted = std::min(most, free / (2 * static_cast<std::uint64_t>(size())));
+        first = std::clamp(free / (2 * static_cast<std::uint64_t>(this->size())) / least * least, least, most);
     }
-    auto const theirs = detail::tell_all(all, &wanted, 1);
-    return std::max(page, *std::min_element(theirs.begin(), theirs.end()) / page * page);
+    return wishes;
 }
 
-template <class Stack> auto memory<Stack>::own_card(std::uint64_t bytes) -> card {
+template <class Stack> partition_wishes memory<Stack>::wanted(coll::team<Stack> const& all) {
+    struct told {
+        partition_wishes wishes{};
+        bool failed = false;
+    };
+    told mine;
+    std::string why_not;
+    try {
+        mine.wishes = own_wishes();
+    } catch (error const& e) { mine.failed = true, why_not = e.what(); }
+    auto const theirs = detail::tell_all(all, &mine, 1);
+    if (mine.failed) throw error{errc::configuration, why_not};
+    std::vector<partition_wishes> wishes;
+    for (auto const& t : theirs) {
+        if (t.failed)
+            throw error{errc::configuration, "mpt: PE " + std::to_string(&t - theirs.data()) +
+                                                 " was given a partition of the symmetric heap that is none."};
+        wishes.push_back(t.wishes);
+    }
+    return agree(wishes);
+}
+
+template <class Stack> auto memory<Stack>::own_card() -> card {
+    auto const bytes = layout_.bytes;
     alignment_ = std::min<std::uint64_t>(2_MiB, std::bit_floor(bytes));
     allocated_ = run_->allocate(mpt::bytes{bytes + alignment_});
     low_ = (number(allocated_.data()) + alignment_ - 1) / alignment_ * alignment_, bytes_ = bytes;
+    auto const offer = what_there_is(run_->configuration().template get<"MPT_FAST_NODES">());
+    for (auto& p : layout_.partitions) place(p, heap().subspan(p.begin, p.bytes), offer, size());
     if constexpr (!world_type::shares_process) segments_ = writable_segments(); // of threads, static variables are shared
     return {low_, run_->heap().refer(heap().data()).offset, segments_.size(), 0};
 }
 
+/// Who touches a page first gives it its size.
+template <class Stack> void memory<Stack>::take_pages_of_peers() {
+    if constexpr (maps && !world_type::shares_process)
+        for (auto const& p : layout_.partitions)
+            for (rank pe = 0; pe < size(); pe = pe + 1)
+                advise_pages(p, {bases_[static_cast<std::size_t>(pe.value)] + p.begin, p.bytes});
+}
+
 template <class Stack> void memory<Stack>::learn(coll::team<Stack> const& all, card const& mine, std::string const& why_not) {
     auto const cards = detail::tell_all(all, &mine, 1);
-    if (!why_not.empty()) throw error{errc::no_memory, why_not + " (The symmetric heap: SHMEM_SYMMETRIC_SIZE.)"};
+    if (!why_not.empty())
+        throw error{errc::no_memory, why_not + " (The symmetric heap: SHMEM_SYMMETRIC_SIZE, SHMEM_SYMMETRIC_PARTITION.)"};
     bases_ = std::make_unique<std::byte*[]>(cards.size());
     for (std::size_t pe = 0; pe < cards.size(); ++pe) {
         auto const& c = cards[pe];

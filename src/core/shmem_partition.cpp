@@ -1,0 +1,310 @@
+// Partitions of a symmetric heap: shmem/partition.hpp. What they are asked to be, how they lie, and what the machine has for them.
+#include <mpt/config/config.hpp>
+#include <mpt/shmem/partition.hpp>
+
+#include "arena_system.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <linux/mempolicy.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+namespace mpt::inline v0::shmem {
+namespace {
+
+using namespace mpt::literals;
+
+constexpr std::uint64_t huge = 2_MiB; // where partitions begin
+constexpr std::uint64_t up(std::uint64_t n, std::uint64_t to) noexcept { return (n + to - 1) / to * to; }
+
+// --- a variable's value -------------------------------------------------------------------------------------------------------
+
+struct trait {
+    std::string_view variable, name, value;
+    [[noreturn]] void refuse(std::string_view allowed) const {
+        throw error{errc::configuration, fmt::format("{}: {}={}; allowed: {}", variable, name, value, allowed)};
+    }
+};
+
+std::uint64_t size_of(trait const& t, std::uint64_t least, std::string_view allowed) {
+    config::row const as{.name = t.name,
+                         .type = config::form::size,
+                         .initial = least,
+                         .least = least,
+                         .most = 65536_GiB,
+                         .words = {},
+                         .where = config::scope::local,
+                         .help = {},
+                         .origin = {}};
+    try {
+        return config::parse(as, t.name, t.value).number;
+    } catch (error const&) { t.refuse(allowed); }
+}
+
+bool is_one_of(std::string_view value, std::initializer_list<std::string_view> words) noexcept {
+    auto const upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; };
+    return std::ranges::any_of(
+        words, [&](auto word) { return std::ranges::equal(value, word, [&](char a, char b) { return upper(a) == b; }); });
+}
+
+void read_trait(partition_traits& into, trait const& t) {
+    if (is_one_of(t.name, {"SIZE"})) into.bytes = size_of(t, 1, "1 .. 64T");
+    else if (is_one_of(t.name, {"PGSIZE"})) {
+        constexpr auto allowed = "a power of two, 4K .. 64T";
+        into.page_bytes = size_of(t, 4_KiB, allowed);
+        if (!std::has_single_bit(into.page_bytes)) t.refuse(allowed);
+    } else if (is_one_of(t.name, {"KIND"})) {
+        bool const fast = is_one_of(t.value, {"FASTMEM", "F"});
+        if (!fast && !is_one_of(t.value, {"NORMALMEM", "N", "DEFAULT", "D"}))
+            t.refuse("NORMALMEM (N, DEFAULT, D), FASTMEM (F)");
+        into.kind = fast ? memory_kind::fast : memory_kind::normal;
+    } else if (is_one_of(t.name, {"POLICY"})) {
+        into.is_mandatory = is_one_of(t.value, {"MANDATORY", "M"});
+        if (!into.is_mandatory && !is_one_of(t.value, {"PREFERRED", "P"})) t.refuse("MANDATORY (M), PREFERRED (P)");
+    } else
+        throw error{errc::configuration,
+                    fmt::format("{}: there is no trait \"{}\"; allowed: size, pgsize, kind, policy", t.variable, t.name)};
+}
+
+// --- what the machine has -----------------------------------------------------------------------------------------------------
+
+/// "0-3,8": the way the kernel and memkind write sets of nodes. Throws where it is no such list.
+std::vector<unsigned> nodes_of(std::string_view text) {
+    constexpr unsigned most = 1023;
+    std::vector<unsigned> all;
+    auto const *at = text.data(), *const end = at + text.size();
+    bool is_list = true;
+    auto const number = [&] {
+        unsigned n = 0;
+        auto const got = std::from_chars(at, end, n);
+        is_list = is_list && got.ec == std::errc{} && n <= most;
+        at = got.ptr;
+        return std::min(n, most);
+    };
+    while (at < end && is_list) {
+        auto const first = number();
+        auto last = first;
+        if (at < end && *at == '-') ++at, last = number();
+        for (auto n = first; n <= last; ++n) all.push_back(n);
+        if (at < end && *at++ != ',') is_list = false;
+    }
+    if (!is_list)
+        throw error{errc::configuration,
+                    fmt::format("mpt: MPT_FAST_NODES={} (another name: MEMKIND_HBW_NODES) is no list of nodes "
+                                "of memory; allowed: as 1 or 0,2-3",
+                                text)};
+    return all;
+}
+
+std::string node_folder(std::string const& root, unsigned node) {
+    return fmt::format("{}/sys/devices/system/node/node{}", root, node);
+}
+std::string line_of(std::string const& file) {
+    auto text = detail::read_text(file.c_str());
+    text.resize(std::min(text.find('\n'), text.size()));
+    return text;
+}
+
+/// Nodes whose bandwidth (MB/s, read by their nearest CPUs, as firmware tells it) is twice the least, or more.
+std::vector<unsigned> fastest_of(std::vector<unsigned> const& nodes, std::string const& root) {
+    std::vector<std::pair<std::uint64_t, unsigned>> known;
+    for (auto const n : nodes)
+        if (auto const speed = detail::number_after(
+                detail::read_text((node_folder(root, n) + "/access0/initiators/read_bandwidth").c_str()), "", 0))
+            known.emplace_back(speed, n);
+    std::vector<unsigned> fast;
+    if (known.empty()) return fast;
+    auto const least = std::ranges::min(known).first;
+    for (auto const& [speed, n] : known)
+        if (speed >= 2 * least) fast.push_back(n);
+    return fast;
+}
+
+std::uint64_t free_in(std::string const& root, unsigned node) {
+    auto const text = detail::read_text((node_folder(root, node) + "/meminfo").c_str());
+    return detail::number_after(text, fmt::format("Node {} MemFree:", node), 0) * 1024;
+}
+
+std::uint64_t huge_page_of(std::string const& root) {
+    auto const folder = root + "/sys/kernel/mm/transparent_hugepage/";
+    auto const way = line_of(folder + "shmem_enabled");
+    bool const has = way.find("[always]") != way.npos || way.find("[within_size]") != way.npos ||
+                     way.find("[advise]") != way.npos || way.find("[force]") != way.npos;
+    return has ? detail::number_after(detail::read_text((folder + "hpage_pmd_size").c_str()), "", 0) : 0;
+}
+
+/// A policy of the range, which is that of all processes that touch it: the range is shared memory. 0 or an errno.
+int bind_to(std::vector<unsigned> const& nodes, std::span<std::byte> range, bool is_mandatory) noexcept {
+    constexpr std::size_t bits = 8 * sizeof(unsigned long);
+    std::array<unsigned long, 1024 / bits> mask{};
+    for (auto const n : nodes) mask[n / bits] |= 1ul << n % bits;
+    constexpr int preferred_many = 5; // MPOL_PREFERRED_MANY, which older headers lack
+    auto const bind = [&](int mode) {
+        return ::syscall(SYS_mbind, range.data(), range.size(), mode, mask.data(), 1024ul + 1, 0u) == 0 ? 0 : errno;
+    };
+    if (is_mandatory) return bind(MPOL_BIND);
+    if (auto const failed = bind(preferred_many); failed != EINVAL) return failed;
+    return bind(MPOL_PREFERRED);
+}
+
+/// Why a partition cannot have fast memory; empty: it has it.
+std::string take_fast(partition const& p, std::span<std::byte> range, placement_offer const& offer, int pes) {
+    if (offer.fast_nodes.empty())
+        return "this machine has no memory of a higher bandwidth (MEMKIND_HBW_NODES names nodes that count as such)";
+    auto const all = p.bytes * static_cast<std::uint64_t>(pes);
+    if (all > offer.fast_free)
+        return fmt::format("{} of fast memory are free, and {} PEs ask for {}", detail::human(offer.fast_free), pes,
+                           detail::human(all));
+    if (auto const failed = bind_to(offer.fast_nodes, range, p.asked.is_mandatory); failed != 0)
+        return fmt::format("the system does not place memory there: {}", std::strerror(failed));
+    return {};
+}
+
+void lacks(partition& p, std::string const& why) {
+    auto const sentence = fmt::format("mpt: partition {} of the symmetric heap: {}.", p.id, why);
+    if (p.asked.is_mandatory)
+        throw error{errc::no_memory, sentence + " Its policy is MANDATORY; with PREFERRED it would be as the system has it."};
+    p.lacks += (p.lacks.empty() ? "" : " ") + sentence;
+}
+
+} // namespace
+
+std::string_view to_string(memory_kind k) noexcept { return k == memory_kind::fast ? "FASTMEM" : "NORMALMEM"; }
+
+partition_traits read_partition(std::string_view variable, std::string_view value) {
+    partition_traits traits;
+    std::string seen;
+    auto const whole = value;
+    while (!value.empty()) {
+        auto const end = std::min(value.find(':'), value.size());
+        auto const one = value.substr(0, end);
+        value.remove_prefix(std::min(end + 1, value.size()));
+        auto const equals = std::min(one.find('='), one.size());
+        trait const t{variable, one.substr(0, equals), one.substr(std::min(equals + 1, one.size()))};
+        if (t.value.empty())
+            throw error{errc::configuration,
+                        fmt::format("{}={}: a trait is written NAME=VALUE, and traits are parted by a colon, "
+                                    "as in size=2G:kind=FASTMEM:policy=M",
+                                    variable, whole)};
+        read_trait(traits, t);
+        if (auto const mark = fmt::format(":{}=", t.name); seen.find(mark) != seen.npos)
+            throw error{errc::configuration, fmt::format("{}={}: {} is there twice", variable, whole, t.name)};
+        else seen += mark;
+    }
+    if (!whole.empty() && traits.bytes == 0)
+        throw error{errc::configuration, fmt::format("{}={}: it lacks size=, which every partition has", variable, whole)};
+    return traits;
+}
+
+partition_wishes agree(std::span<partition_wishes const> by_pe) {
+    auto all = by_pe[0];
+    for (std::size_t pe = 1; pe < by_pe.size(); ++pe)
+        for (std::size_t i = 0; i < most_partitions; ++i) {
+            auto theirs = by_pe[pe][i];
+            auto const least = std::min(all[i].bytes, theirs.bytes), most = std::max(all[i].bytes, theirs.bytes);
+            theirs.bytes = all[i].bytes;
+            if ((least == 0) != (most == 0) || theirs != all[i])
+                throw error{
+                    errc::argument,
+                    fmt::format("mpt: partition {} of the symmetric heap is asked for with other traits by PE {} than by "
+                                "PE 0: all but size must be the same (MPT_SYMMETRIC_PARTITION{})",
+                                i + 1, pe, i + 1)};
+            all[i].bytes = least;
+        }
+    return all;
+}
+
+heap_layout lay_out(partition_wishes const& wishes) {
+    heap_layout out;
+    for (std::size_t i = 0; i < most_partitions; ++i) {
+        if (wishes[i].bytes == 0) continue;
+        partition p{static_cast<int>(i) + 1, wishes[i], up(out.bytes, huge), up(wishes[i].bytes, 4_KiB), {}, 4_KiB, {}};
+        out.bytes = p.begin + p.bytes;
+        out.partitions.push_back(std::move(p));
+    }
+    return out;
+}
+
+placement_offer what_there_is(std::string_view fast_nodes, std::string const& root) {
+    placement_offer offer;
+    offer.fast_nodes = nodes_of(fast_nodes);
+    if (fast_nodes.empty())
+        offer.fast_nodes = fastest_of(nodes_of(line_of(root + "/sys/devices/system/node/has_memory")), root);
+    for (auto const n : offer.fast_nodes) offer.fast_free += free_in(root, n);
+    offer.huge_page = huge_page_of(root);
+    return offer;
+}
+
+void place(partition& p, std::span<std::byte> range, placement_offer const& offer, int pes) {
+    if (p.asked.kind == memory_kind::fast) {
+        if (auto const why = take_fast(p, range, offer, pes); !why.empty()) lacks(p, why);
+        else p.kind = memory_kind::fast;
+    }
+    if (p.asked.page_bytes <= p.page_bytes) return;
+    if (offer.huge_page != 0 && offer.huge_page <= std::min(huge, p.bytes)) {
+        p.page_bytes = offer.huge_page;
+        advise_pages(p, range);
+    }
+    if (p.asked.page_bytes > p.page_bytes)
+        lacks(p, fmt::format("pages of {} are asked for, and shared memory has them here up to {}{}",
+                             detail::human(p.asked.page_bytes), detail::human(p.page_bytes),
+                             offer.huge_page == 0 ? " (/sys/kernel/mm/transparent_hugepage/shmem_enabled gives it no huge ones)"
+                                                  : ""));
+}
+
+void advise_pages(partition const& p, std::span<std::byte> range) noexcept {
+    if (p.page_bytes > 4_KiB)
+        ::madvise(range.data(), range.size(), MADV_HUGEPAGE); // advice: who does not take it has small pages
+}
+
+// --- maps ---------------------------------------------------------------------------------------------------------------------
+
+partitioned_map::partitioned_map(std::span<partition const> all) {
+    for (auto const& p : all) parts_.push_back({p.id, p.begin, heap_map{p.bytes}});
+}
+std::size_t partitioned_map::find(int id) const noexcept {
+    return static_cast<std::size_t>(std::ranges::find(parts_, id, &part::id) - parts_.begin());
+}
+std::size_t partitioned_map::at(std::uint64_t offset) const noexcept {
+    auto i = parts_.size() - 1;
+    while (i > 0 && parts_[i].begin > offset) --i;
+    return i;
+}
+std::optional<std::uint64_t> partitioned_map::take(int id, std::uint64_t n, std::uint64_t align) {
+    auto const i = find(id);
+    if (i == parts_.size()) return std::nullopt;
+    auto const at = parts_[i].map.take(n, align);
+    return at ? std::optional{parts_[i].begin + *at} : std::nullopt;
+}
+bool partitioned_map::give(std::uint64_t offset) {
+    auto& p = parts_[at(offset)];
+    return p.map.give(offset - p.begin);
+}
+bool partitioned_map::resize(std::uint64_t offset, std::uint64_t n) {
+    auto& p = parts_[at(offset)];
+    return p.map.resize(offset - p.begin, n);
+}
+std::uint64_t partitioned_map::size_of(std::uint64_t offset) const noexcept {
+    auto const& p = parts_[at(offset)];
+    return p.map.size_of(offset - p.begin);
+}
+auto partitioned_map::around(std::uint64_t offset) const noexcept -> std::optional<heap_map::asked_block> {
+    auto const& p = parts_[at(offset)];
+    auto b = p.map.around(offset - p.begin);
+    if (b) b->at += p.begin;
+    return b;
+}
+std::uint64_t partitioned_map::used() const noexcept {
+    std::uint64_t n = 0;
+    for (auto const& p : parts_) n += p.map.used();
+    return n;
+}
+
+} // namespace mpt::inline v0::shmem

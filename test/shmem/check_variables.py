@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Runs the program of partitions with variables that ask for memory that is there, for memory that is not, and for what no partition
+is: a job begins and says what it has, or ends with a sentence. And with those that ask a job to say more of itself.
+usage: check_variables.py MPTRUN CHECKED PROGRAM"""
+import os
+import subprocess
+import sys
+
+CLEAN = {k: v for k, v in os.environ.items() if k != 'LD_LIBRARY_PATH' and 'SYMMETRIC' not in k}
+GOOD = {'SHMEM_SYMMETRIC_PARTITION1': 'size=8M', 'SMA_SYMMETRIC_PARTITION2': 'size=3M:kind=F:policy=P:pgsize=2M',
+        'SHMEM_SYMMETRIC_PARTITION5': 'size=64K:policy=MANDATORY'}
+BAD = [
+    ({'SHMEM_SYMMETRIC_PARTITION3': 'kind=F'}, 'it lacks size='),
+    ({'SHMEM_SYMMETRIC_PARTITION3': 'size=1M:kind=slow'}, 'MPT_SYMMETRIC_PARTITION3: kind=slow; allowed: NORMALMEM'),
+    ({'SHMEM_SYMMETRIC_PARTITION3': 'size=1M:pgsize=5K'}, 'a power of two'),
+    ({'SHMEM_SYMMETRIC_PARTITION3': 'size=1M:policy=maybe'}, 'MANDATORY (M), PREFERRED (P)'),
+    ({'SHMEM_SYMMETRIC_PARTITION3': '1M'}, 'NAME=VALUE'),
+    ({'SHMEM_SYMMETRIC_SIZE': '1M'}, 'contradict each other'),
+    ({'SMA_SYMMETRIC_PARTITION5': 'size=1M', 'MPT_SYMMETRIC_PARTITION5': 'size=2M'}, 'contradict each other'),
+    ({'SHMEM_SYMMETRIC_PARTITION3': 'size=1M:kind=F:policy=M', 'MEMKIND_HBW_NODES': '1023'}, 'Its policy is MANDATORY'),
+    ({'SHMEM_SYMMETRIC_PARTITION3': 'size=1M:kind=F', 'MEMKIND_HBW_NODES': 'first'}, 'MEMKIND_HBW_NODES'),
+    ({'SHMEM_SYMMETRIC_PARTITION3': 'size=60000G'}, 'SHMEM_SYMMETRIC_PARTITION'),
+]
+SAID = [
+    ({'SHMEM_VERSION': '1'}, ', OpenSHMEM 1.6\n', ''),
+    ({'SMA_VERSION': ''}, ', OpenSHMEM 1.6\n', ''),
+    ({'SHMEM_INFO': 'yes'}, 'SHMEM_SYMMETRIC_PARTITION5: another partition', ''),
+    ({'SHMEM_INFO': 'yes'}, 'here: size=64K:policy=MANDATORY)', ''),
+    ({'SMA_DEBUG': '1', 'MEMKIND_HBW_NODES': '0'}, '', 'mpt: PE 1: partition 2: 3145728 bytes from 8388608 on, '),
+    ({'SHMEM_DEBUG': '1', 'MEMKIND_HBW_NODES': '1023'}, '', 'partition 2 of the symmetric heap: '),
+]
+
+
+def run(mptrun, program, ranks, more):
+    return subprocess.run([mptrun, '-n', str(ranks), program], capture_output=True, text=True, timeout=120, env=CLEAN | GOOD | more)
+
+
+def wrong(mptrun, checked, program):
+    for ranks, exe, nodes, kind in (1, program, '0', 'fast'), (3, checked, '0', 'fast'), (4, program, '1023', 'normal'):
+        done = run(mptrun, exe, ranks, {'MEMKIND_HBW_NODES': nodes, 'SHMEM_DEBUG': '1'})
+        may_place = 'not permitted' not in done.stderr  # a container's filter
+        if done.returncode != 0 or f'partition 2 is {kind if may_place else "normal"}' not in done.stdout:
+            yield f'nodes {nodes}, {ranks} PEs: exit code {done.returncode}, {done.stdout}{done.stderr}'
+    for more, sentence in BAD:
+        done = run(mptrun, program, 2, more)
+        if done.returncode == 0 or sentence not in done.stderr:
+            yield f'{more}: exit code {done.returncode}, expected "{sentence}", got "{done.stderr.strip()}"'
+    for more, out, err in SAID:
+        done = run(mptrun, program, 2, more)
+        if done.returncode != 0 or out not in done.stdout or err not in done.stderr:
+            yield f'{more}: exit code {done.returncode}, expected "{out}", "{err}", got {done.stdout}{done.stderr}'
+    done = run(mptrun, program, 2, {'SHMEM_VERSION': '0'})
+    if 'OpenSHMEM' in done.stdout or 'mpt: PE' in done.stderr:
+        yield f'unasked: {done.stdout}{done.stderr}'
+
+
+found = [*wrong(*sys.argv[1:])]
+print('\n'.join(found) or f'three jobs with partitions, {len(BAD)} that cannot be, {len(SAID)} that say more')
+sys.exit(bool(found))

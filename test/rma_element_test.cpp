@@ -130,26 +130,58 @@ TEST(rma_element, changes_of_several_threads_all_count) {
     }
 }
 
-/// A row is changed element by element, so single ones may be changed beside it.
-TEST(rma_element, changes_of_rows_and_of_single_elements_all_count) {
+/// A row's elements are changed each at once, so single ones may be changed beside it, wherever the row begins.
+template <class T> void change_rows_and_single_elements(element_kind kind) {
     constexpr int rounds = 400;
     constexpr std::size_t n = 200;
-    std::vector<double> place(n, 0), ones(n, 1);
+    std::vector<T> place(n, 0), ones(n, 1);
     mpt::rma::lock_word<> wide;
-    element_action const sum{operation::sum, element_kind::c_double};
+    element_action const sum{operation::sum, kind};
     auto const add = [&](std::size_t first, std::size_t many) {
-        memory_run const run{address(reinterpret_cast<std::byte*>(&place[first])), many * 8};
+        memory_run const run{address(reinterpret_cast<std::byte*>(&place[first])), many * sizeof(T)};
         mpt::rma::combine(sum, {&run, 1}, reinterpret_cast<std::byte const*>(ones.data()), nullptr, wide);
     };
-    auto const rows = [&] {
-        for (int i = 0; i < rounds; ++i) add(0, n);
+    auto const rows = [&](std::size_t first) {
+        for (int i = 0; i < rounds; ++i) add(first, n - first);
     };
     auto const single = [&] {
         for (int i = 0; i < rounds; ++i)
-            for (std::size_t at = 0; at < n; ++at) add(at, 1);
+            for (std::size_t at = 1; at < n; ++at) add(at, 1);
     };
-    std::thread a{rows}, b{rows}, c{single};
+    std::thread a{rows, 0}, b{rows, 1}, c{single};
     a.join(), b.join(), c.join();
-    EXPECT_EQ(place, std::vector<double>(n, 3 * rounds));
+    EXPECT_EQ(place[0], T(rounds)) << mpt::facts(kind).name;
+    EXPECT_EQ(std::vector<T>(place.begin() + 1, place.end()), std::vector<T>(n - 1, T(3 * rounds))) << mpt::facts(kind).name;
+}
+TEST(rma_element, changes_of_rows_and_of_single_elements_all_count) {
+    change_rows_and_single_elements<double>(element_kind::c_double);
+    change_rows_and_single_elements<float>(element_kind::c_float);
+    change_rows_and_single_elements<std::int64_t>(element_kind::int64);
+    change_rows_and_single_elements<std::int32_t>(element_kind::int32);
+    change_rows_and_single_elements<std::int16_t>(element_kind::int16);
+}
+
+/// What rows of several threads fetch is every value once, of each element.
+TEST(rma_element, rows_that_fetch_see_each_value_once) {
+    constexpr std::size_t rounds = 300, n = 33, threads = 3;
+    std::vector<std::int32_t> place(n, 0), ones(n, 1);
+    std::vector<std::vector<std::int32_t>> seen(threads, std::vector<std::int32_t>(rounds * n));
+    mpt::rma::lock_word<> wide;
+    element_action const sum{operation::sum, element_kind::int32};
+    memory_run const run{address(reinterpret_cast<std::byte*>(place.data())), n * 4};
+    std::vector<std::thread> all;
+    for (auto& mine : seen)
+        all.emplace_back([&] {
+            for (std::size_t i = 0; i < rounds; ++i)
+                mpt::rma::combine(sum, {&run, 1}, reinterpret_cast<std::byte const*>(ones.data()),
+                                  reinterpret_cast<std::byte*>(&mine[i * n]), wide);
+        });
+    for (auto& t : all) t.join();
+    for (std::size_t at = 0; at < n; ++at) {
+        std::vector<int> times(rounds * threads, 0);
+        for (auto const& mine : seen)
+            for (std::size_t i = 0; i < rounds; ++i) ++times.at(static_cast<std::size_t>(mine[i * n + at]));
+        EXPECT_EQ(times, std::vector<int>(rounds * threads, 1)) << at;
+    }
 }
 } // namespace

@@ -10,8 +10,8 @@
  *
  * Halos are twice there: one is read while the next comes. That is enough, because a neighbour's thread sends the halo of step s
  * only after it has ours of step s - 1, which we sent when we had read that of s - 2. All results are compared with a serial
- * solution, bit by bit; a difference ends the program with 1. Prints what a step takes: `halo_rma_THREADS 0 TIME us`, and
- * `halo_messages_...`. */
+ * solution, bit by bit; a difference ends the program with 1. Prints what a step takes: `halo_rma_THREADS 0 TIME us`, the same with
+ * one lock around each call of a rank's threads (`halo_rma_one_lock_...`), and `halo_messages_...`. */
 #define _GNU_SOURCE
 #include "../peers/team.h"
 
@@ -68,20 +68,20 @@ struct strip {
 
 static void put_edge(struct strip s, double const* row, int to, int side) {
     int const n = (int)(s.to - s.from);
-    MPI_Put(row + s.from, n, MPI_DOUBLE, to, halo_at(s.step, side, s.from), n, MPI_DOUBLE, win);
-    MPI_Win_flush(to, win);
+    ALONE(MPI_Put(row + s.from, n, MPI_DOUBLE, to, halo_at(s.step, side, s.from), n, MPI_DOUBLE, win));
+    ALONE(MPI_Win_flush(to, win));
     long const come = s.step + 1;
-    MPI_Accumulate(&come, 1, MPI_LONG, to, signal_at(side, s.thread), 1, MPI_LONG, MPI_REPLACE, win);
-    MPI_Win_flush(to, win);
+    ALONE(MPI_Accumulate(&come, 1, MPI_LONG, to, signal_at(side, s.thread), 1, MPI_LONG, MPI_REPLACE, win));
+    ALONE(MPI_Win_flush(to, win));
 }
 static void await_edge(struct strip s, int side) {
     long come = 0;
     for (long looks = 0; come <= s.step; ++looks) {
-        MPI_Fetch_and_op(NULL, &come, MPI_LONG, rank, signal_at(side, s.thread), MPI_NO_OP, win);
-        MPI_Win_flush(rank, win);
+        ALONE(MPI_Fetch_and_op(NULL, &come, MPI_LONG, rank, signal_at(side, s.thread), MPI_NO_OP, win));
+        ALONE(MPI_Win_flush(rank, win));
         look_again(looks);
     }
-    MPI_Win_sync(win);
+    ALONE(MPI_Win_sync(win));
 }
 static void exchange_rma(struct strip s) {
     put_edge(s, now, above, from_below);
@@ -122,7 +122,8 @@ static void all_steps(int thread, void* data) {
 }
 
 /* Whether the solution is right. */
-static int solve(char const* name, exchange_of* exchange, double const* wanted) {
+static int solve(char const* name, exchange_of* exchange, int locked, double const* wanted) {
+    one_lock = locked;
     memset(memory, 0, (size_t)window_bytes());
     for (long i = 0; i < rows * columns; ++i) now[i] = first_value(rank * rows + i / columns, i % columns);
     MPI_Win_lock_all(0, win);
@@ -161,8 +162,9 @@ int main(int argc, char** argv) {
         pthread_barrier_init(&strips, NULL, (unsigned)threads);
         MPI_Win_allocate(window_bytes(), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
         double* const wanted = serial();
-        right = solve("halo_rma", exchange_rma, wanted);
-        right &= solve("halo_messages", exchange_messages, wanted);
+        right = solve("halo_rma", exchange_rma, 0, wanted);
+        right &= solve("halo_rma_one_lock", exchange_rma, 1, wanted);
+        right &= solve("halo_messages", exchange_messages, 0, wanted);
         MPI_Win_free(&win);
         pthread_barrier_destroy(&strips);
         free(wanted), free(now), free(next);

@@ -61,7 +61,7 @@ def jobs(o):
     """(what, ranks, program, words): what one library does at a stretch."""
     yield from ((what, ranks, 'messages', words) for what, ranks, words in message_jobs(o))
     most, batch = ('4', '0.01') if o.quick else ('16', '0.05')
-    yield from ((f'threads {w}', 2, 'threads', ['-T', most, '-t', batch, w]) for w in ('latency', 'rate', 'rma_rate'))
+    yield from ((f'threads {w}', 2, 'threads', ['-T', most, '-t', batch, w]) for w in ('latency', 'rate', 'rma_rate', 'rma_hot'))
     yield 'one-sided', 2, 'threads', ['-t', batch, 'rma']
     for n in ('2',) if o.quick else ('1', '2', '4', '8'):
         yield 'application halo', 2, 'halo', ['-T', n, '-s', '20' if o.quick else '500']

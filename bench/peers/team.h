@@ -56,6 +56,17 @@ static inline void look_again(long looks) {
     if (looks % 64 == 63) sched_yield();
 }
 
+/* Where `one_lock` is set, each call of a rank's threads goes by itself, as in a library that has one lock for all of them. */
+static int one_lock;
+static pthread_mutex_t all_calls = PTHREAD_MUTEX_INITIALIZER;
+static inline void begin_call(void) {
+    if (one_lock) pthread_mutex_lock(&all_calls);
+}
+static inline void end_call(void) {
+    if (one_lock) pthread_mutex_unlock(&all_calls);
+}
+#define ALONE(call) (begin_call(), (void)(call), end_call())
+
 /* Threads of a rank may call at once, or the program ends. */
 static void begin_threads(int* argc, char*** argv) {
     int provided = 0;

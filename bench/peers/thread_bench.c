@@ -11,6 +11,8 @@
  *                   on one for each pair of threads
  *     rma_rate      windows of 64 puts, gets, accumulates of 8 bytes and a flush by rank 0's threads, each at a place of its own:
  *                   in one window, and (_own) in one for each thread
+ *     rma_hot       windows of 64 puts or gets and a flush by rank 0's threads at once, small and large, and (_one_lock) the same
+ *                   with one lock around each of the calls: what a library gains that lets threads inject without it
  *     rma           an operation and its flush by one thread; memory of the library, and (_private) of the program; windows of 64
  *                   puts or gets and a flush (_bw); a window whose hint says that accumulates are of rows (_rows: MPI-4.1)
  *
@@ -81,12 +83,15 @@ static void stream(int thread, struct job const* j) {
 
 static char* data;
 
+static MPI_Aint place_of(int thread, struct job const* j) { return thread * (j->bytes > apart ? j->bytes : apart); }
 static MPI_Win win_of(int thread, struct job const* j) { return wins[j->own ? thread : 0]; }
 static void put(int thread, struct job const* j) {
-    MPI_Put(data + thread * apart, (int)j->bytes, MPI_CHAR, 1, thread * apart, (int)j->bytes, MPI_CHAR, win_of(thread, j));
+    MPI_Aint const at = place_of(thread, j);
+    ALONE(MPI_Put(data + at, (int)j->bytes, MPI_CHAR, 1, at, (int)j->bytes, MPI_CHAR, win_of(thread, j)));
 }
 static void get(int thread, struct job const* j) {
-    MPI_Get(data + thread * apart, (int)j->bytes, MPI_CHAR, 1, thread * apart, (int)j->bytes, MPI_CHAR, win_of(thread, j));
+    MPI_Aint const at = place_of(thread, j);
+    ALONE(MPI_Get(data + at, (int)j->bytes, MPI_CHAR, 1, at, (int)j->bytes, MPI_CHAR, win_of(thread, j)));
 }
 static void accumulate(int thread, struct job const* j) {
     int const n = (int)(j->bytes / 8);
@@ -106,7 +111,7 @@ static void compare_and_swap(int thread, struct job const* j) {
     static void name##_##times(int thread, struct job const* j) {                                                              \
         if (rank != 0) return;                                                                                                 \
         for (int i = 0; i < times; ++i) name(thread, j);                                                                       \
-        MPI_Win_flush(1, win_of(thread, j));                                                                                   \
+        ALONE(MPI_Win_flush(1, win_of(thread, j)));                                                                            \
     }
 AND_FLUSH(put, 1)
 AND_FLUSH(get, 1)
@@ -161,6 +166,25 @@ static void rma_rate(void) {
     close_windows(most);
 }
 
+static void rma_hot(void) {
+    static long const sizes[] = {8, 262144};
+    struct {
+        char const* name[2];
+        void (*once)(int thread, struct job const* j);
+    } const all[] = {{{"put_hot", "put_hot_one_lock"}, put_64}, {{"get_hot", "get_hot_one_lock"}, get_64}};
+    open_windows(1, most * sizes[1], NULL, MPI_INFO_NULL);
+    for (size_t t = 0; t < sizeof all / sizeof *all; ++t)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s)
+            for (int locked = 0; locked < 2; ++locked)
+                for (int n = 1; n <= most; n *= 2) {
+                    one_lock = locked;
+                    double const seconds = time_of((struct job){.once = all[t].once, .bytes = sizes[s]}, n);
+                    say(all[t].name[locked], n, sizes[s], (double)(n * window * sizes[s]) / seconds * 1e-9, "GB/s");
+                }
+    one_lock = 0;
+    close_windows(1);
+}
+
 static void rma_on(char const* end, void* own, long bytes, MPI_Info hints) {
     static long const sizes[] = {8, 4096, 65536, 1048576};
     struct {
@@ -204,6 +228,7 @@ static int run(char const* test) {
     if (is(test, "latency")) return latency(), 0;
     if (is(test, "rate")) return rate(), 0;
     if (is(test, "rma_rate")) return rma_rate(), 0;
+    if (is(test, "rma_hot")) return rma_hot(), 0;
     if (is(test, "rma")) return rma(), 0;
     return 1;
 }
@@ -211,7 +236,7 @@ static int run(char const* test) {
 static char const usage[] = "usage: thread_bench [-T THREADS] [-t SECONDS] TEST...   (on 2 ranks)\n"
                             "  -T   the most threads of a rank (16): 1, 2, 4, ... of them\n"
                             "  -t   how long a figure's batch is (0.05)\n"
-                            "  TEST latency rate rma_rate rma\n";
+                            "  TEST latency rate rma_rate rma_hot rma\n";
 
 static int options(int argc, char** argv) {
     int i = 1;

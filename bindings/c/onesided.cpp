@@ -16,6 +16,19 @@ rma::target_place at(int target, MPI_Aint displacement, MPI_Count count, datatyp
     return {mpt::rank{target}, displacement, count, t.type};
 }
 
+/// MPI-4.1 section 12.3.5: those with a request are for passive epochs alone, which is what this flush looks for; it does nothing else.
+void require_passive(call const& on, win& w, int target) {
+    if (target == MPI_PROC_NULL) return;
+    try {
+        window_of(w).flush_local(mpt::rank{target});
+    } catch (error const&) {
+        on.fail(MPI_ERR_RMA_SYNC,
+                "rank " + std::to_string(target) +
+                    " of the window is not locked; operations with a request are for epochs that MPI_Win_lock or "
+                    "MPI_Win_lock_all begins");
+    }
+}
+
 /// It shares the handle of all sends that have left, so threads meet nowhere for their requests.
 MPI_Request done(call& on) noexcept { return on.of().left; }
 
@@ -67,71 +80,122 @@ void require_update(call const& on, operation_object const& op) {
         on.fail(MPI_ERR_OP, "op is MPI_NO_OP, which is for MPI_Get_accumulate, MPI_Rget_accumulate and MPI_Fetch_and_op only");
 }
 
+/// f(), which does to the target what `a` says. Asked for by a request: complete with it, where it fetches.
+template <class F>
+void watching(call const& on, win& w, rma::target_place const& to, rma::access const& a, F f, bool request = false) {
+    if constexpr (!checked) f();
+    else {
+        auto& watch = watch_of(w);
+        auto const [number, found] = watch.note(to, a);
+        require_nothing(on, found);
+        try {
+            f();
+        } catch (...) {
+            watch.drop(to.target, number);
+            throw;
+        }
+        if (request && a.fetches) watch.drop(to.target, number);
+    }
+}
+rma::access updating(operation_object const& op, datatype_object const& t, bool fetches) {
+    return {rma::touch::update, *op.predefined, uniform_element(t.type), fetches};
+}
+
 /// What MPI_NO_OP would have read.
 rma::own_source nothing(call const& on) noexcept { return {nullptr, 0, on.of().datatypes.get(MPI_BYTE).type}; }
+
+// --- what has a form with a request and one without ----------------------------------------------------------------------------------
+
+void get(call const& on, rma::own_sink const& into, rma::target_place const& from, win& w, bool request) {
+    if (from.target == proc_null) return;
+    rma::access const read{rma::touch::get, operation::no_op, element_kind::byte, true};
+    watching(
+        on, w, from, read, [&] { window_of(w).get(into, from); }, request);
+}
+
+struct update_of { // of MPI_Get_accumulate
+    void const* address;
+    MPI_Count count;
+    datatype_object* type; // null: operation::no_op
+};
+void get_accumulate(call const& on, update_of const& o, rma::own_sink const& result, datatype_object const& rt,
+                    rma::target_place const& to, datatype_object const& type, operation_object const& op, win& w,
+                    bool request) {
+    if (to.target == proc_null) return;
+    argument const there{type, "target_datatype"}, into{rt, "result_datatype"};
+    if (o.type) require_elements(on, op, to.count, there, {{*o.type, "origin_datatype"}, into});
+    else require_elements(on, op, to.count, there, {into});
+    auto const from = o.type ? rma::own_source{o.address, o.count, o.type->type} : nothing(on);
+    watching(
+        on, w, to, updating(op, type, true), [&] { window_of(w).get_accumulate(from, result, to, *op.predefined); }, request);
+}
 
 } // namespace
 
 namespace impl {
 
-void Put(call&, void const* o, MPI_Count n, datatype_object& t, int target, MPI_Aint disp, MPI_Count count,
+void Put(call& on, void const* o, MPI_Count n, datatype_object& t, int target, MPI_Aint disp, MPI_Count count,
          datatype_object& type, win& w) {
-    if (target != MPI_PROC_NULL) window_of(w).put({o, n, t.type}, at(target, disp, count, type));
+    if (target == MPI_PROC_NULL) return;
+    auto const to = at(target, disp, count, type);
+    watching(on, w, to, {rma::touch::put, operation::replace}, [&] { window_of(w).put({o, n, t.type}, to); });
 }
-void Get(call&, void* o, MPI_Count n, datatype_object& t, int target, MPI_Aint disp, MPI_Count count, datatype_object& type,
+void Get(call& on, void* o, MPI_Count n, datatype_object& t, int target, MPI_Aint disp, MPI_Count count, datatype_object& type,
          win& w) {
-    if (target != MPI_PROC_NULL) window_of(w).get({o, n, t.type}, at(target, disp, count, type));
+    get(on, {o, n, t.type}, at(target, disp, count, type), w, false);
 }
 void Accumulate(call& on, void const* o, MPI_Count n, datatype_object& t, int target, MPI_Aint disp, MPI_Count count,
                 datatype_object& type, operation_object& op, win& w) {
     require_update(on, op);
     if (target == MPI_PROC_NULL) return;
     require_elements(on, op, count, {type, "target_datatype"}, {{t, "origin_datatype"}});
-    window_of(w).accumulate({o, n, t.type}, at(target, disp, count, type), *op.predefined);
+    auto const to = at(target, disp, count, type);
+    watching(on, w, to, updating(op, type, false), [&] { window_of(w).accumulate({o, n, t.type}, to, *op.predefined); });
 }
 void Get_accumulate(call& on, void const* o, MPI_Count n, datatype_object* t, void* result, MPI_Count m, datatype_object& rt,
                     int target, MPI_Aint disp, MPI_Count count, datatype_object& type, operation_object& op, win& w) {
-    if (target == MPI_PROC_NULL) return;
-    argument const there{type, "target_datatype"}, into{rt, "result_datatype"};
-    if (t) require_elements(on, op, count, there, {{*t, "origin_datatype"}, into});
-    else require_elements(on, op, count, there, {into});
-    auto const from = t ? rma::own_source{o, n, t->type} : nothing(on);
-    window_of(w).get_accumulate(from, {result, m, rt.type}, at(target, disp, count, type), *op.predefined);
+    get_accumulate(on, {o, n, t}, {result, m, rt.type}, rt, at(target, disp, count, type), type, op, w, false);
 }
 void Fetch_and_op(call& on, void const* o, void* result, datatype_object& t, int target, MPI_Aint disp, operation_object& op,
                   win& w) {
     auto const kind = basic_element(on, t);
     require_defined(on, op, kind);
-    if (target != MPI_PROC_NULL)
-        window_of(w).fetch_and_op(o, result, datatype::named(kind), mpt::rank{target}, disp, *op.predefined);
+    if (target == MPI_PROC_NULL) return;
+    watching(on, w, at(target, disp, 1, t), updating(op, t, true),
+             [&] { window_of(w).fetch_and_op(o, result, datatype::named(kind), mpt::rank{target}, disp, *op.predefined); });
 }
 void Compare_and_swap(call& on, void const* o, void const* compare, void* result, datatype_object& t, int target, MPI_Aint disp,
                       win& w) {
     auto const kind = basic_element(on, t);
     require_comparable(on, kind);
-    if (target != MPI_PROC_NULL)
-        window_of(w).compare_and_swap(o, compare, result, datatype::named(kind), mpt::rank{target}, disp);
+    if (target == MPI_PROC_NULL) return;
+    watching(on, w, at(target, disp, 1, t), {rma::touch::swap, operation::replace, kind, true},
+             [&] { window_of(w).compare_and_swap(o, compare, result, datatype::named(kind), mpt::rank{target}, disp); });
 }
 
 void Rput(call& on, void const* o, MPI_Count n, datatype_object& t, int target, MPI_Aint disp, MPI_Count count,
           datatype_object& type, win& w, MPI_Request& r) {
+    require_passive(on, w, target);
     Put(on, o, n, t, target, disp, count, type, w);
     r = done(on);
 }
 void Rget(call& on, void* o, MPI_Count n, datatype_object& t, int target, MPI_Aint disp, MPI_Count count, datatype_object& type,
           win& w, MPI_Request& r) {
-    Get(on, o, n, t, target, disp, count, type, w);
+    require_passive(on, w, target);
+    get(on, {o, n, t.type}, at(target, disp, count, type), w, true);
     r = done(on);
 }
 void Raccumulate(call& on, void const* o, MPI_Count n, datatype_object& t, int target, MPI_Aint disp, MPI_Count count,
                  datatype_object& type, operation_object& op, win& w, MPI_Request& r) {
+    require_passive(on, w, target);
     Accumulate(on, o, n, t, target, disp, count, type, op, w);
     r = done(on);
 }
 void Rget_accumulate(call& on, void const* o, MPI_Count n, datatype_object* t, void* result, MPI_Count m, datatype_object& rt,
                      int target, MPI_Aint disp, MPI_Count count, datatype_object& type, operation_object& op, win& w,
                      MPI_Request& r) {
-    Get_accumulate(on, o, n, t, result, m, rt, target, disp, count, type, op, w);
+    require_passive(on, w, target);
+    get_accumulate(on, {o, n, t}, {result, m, rt.type}, rt, at(target, disp, count, type), type, op, w, true);
     r = done(on);
 }
 

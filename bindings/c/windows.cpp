@@ -38,6 +38,7 @@ void* make(call& on, comm& c, rma::wanted wanted, info_object const* given, MPI_
     wanted.contiguous = !hints::noncontiguous(w->hints);
     wanted.rows_locked = hints::rows_locked(w->hints);
     w->part = rma::make_window(b.run(), team_of(c), wanted);
+    if constexpr (checked) w->watched = std::make_unique<rma_watch>(b.run(), team_of(c), w->part->own().unit);
     auto const& own = w->part->own();
     w->base = own.base;
     w->bytes = wanted.how == rma::flavor::dynamic ? 0 : static_cast<MPI_Aint>(own.size); // the whole address space

@@ -7,6 +7,10 @@
 #include <type_traits>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <mpt/core/cursor.hpp>
 #include <mpt/world/native.hpp>
 
@@ -68,9 +72,50 @@ bool is_an_instruction(element_action const& a) noexcept {
     default: return false;
     }
 }
-/// A block of elements by one call of the kernel, and then a compare-and-swap each: who was changed meanwhile is combined alone.
+
+// --- several elements by one instruction ----------------------------------------------------------------------------------------
+constexpr std::size_t quad = 16; // bytes
+
+#if defined(__x86_64__) && !MPT_THREAD_SANITIZER // which would not see what the instruction does
+/// The processor has the instruction, as all but the first ones of 64 bits do.
+bool swaps_wide() noexcept {
+    static bool const does = [] {
+        unsigned a = 0, b = 0, c = 0, d = 0;
+        return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_CMPXCHG16B) != 0;
+    }();
+    return does;
+}
+/// 16 aligned bytes become `next` where they are `seen`: at once for whoever changes a word of them by a locked instruction, too,
+/// since each has the cache line for itself.
+bool swap_wide(std::uint64_t at, std::byte const* seen, std::byte const* next) noexcept {
+    struct two {
+        std::uint64_t low, high;
+    };
+    auto was = load_from<two>(seen);
+    auto const wanted = load_from<two>(next);
+    bool done = false;
+    asm volatile("lock cmpxchg16b %1" // sync(rma.element): acq_rel, as all locked instructions
+                 : "=@ccz"(done), "+m"(*reinterpret_cast<two*>(at)), "+a"(was.low), "+d"(was.high)
+                 : "b"(wanted.low), "c"(wanted.high)
+                 : "memory");
+    return done;
+}
+#else
+constexpr bool swaps_wide() noexcept { return false; }
+constexpr bool swap_wide(std::uint64_t, std::byte const*, std::byte const*) noexcept { return false; }
+#endif
+
+/// A compare-and-swap of 16 bytes costs what one of 8 does, and that is what an addition costs: rows of elements that are changed go by it.
+bool goes_wide(element_action const& a, memory_run const& run) noexcept {
+    return run.bytes >= 4 * quad && a.what() != operation::no_op && a.what() != operation::replace && swaps_wide();
+}
+
+/// A block of elements by one call of the kernel, and then a compare-and-swap for 16 bytes or for each: who was changed meanwhile is
+/// combined alone.
 template <class Word>
 void exchange_run(element_action const& a, memory_run const& run, std::byte const* operand, std::byte* old) noexcept {
+    constexpr std::uint64_t together = quad / sizeof(Word);
+    bool const goes = goes_wide(a, run);
     std::array<Word, 64> seen, next;
     auto const at = [&run](std::uint64_t i) { return element_ref<Word>{*reinterpret_cast<Word*>(run.at + i * sizeof(Word))}; };
     for (std::uint64_t done = 0, all = run.bytes / sizeof(Word); done < all;) {
@@ -79,6 +124,13 @@ void exchange_run(element_action const& a, memory_run const& run, std::byte cons
             next[i] = seen[i] = at(done + i).load(std::memory_order_relaxed); // order: the compare-exchange decides
         a.function()(operand + done * sizeof(Word), reinterpret_cast<std::byte*>(next.data()), n);
         for (std::uint64_t i = 0; i < n; ++i, ++done) {
+            auto const place = run.at + done * sizeof(Word);
+            if (goes && place % quad == 0 && n - i >= together &&
+                swap_wide(place, reinterpret_cast<std::byte const*>(&seen[i]), reinterpret_cast<std::byte const*>(&next[i]))) {
+                if (old) std::memcpy(old + done * sizeof(Word), &seen[i], quad);
+                i += together - 1, done += together - 1;
+                continue;
+            }
             if (!at(done).compare_exchange_strong(seen[i], next[i], std::memory_order_acq_rel, // sync(rma.element): acq_rel
                                                   std::memory_order_relaxed))                  // order: another try
                 seen[i] = by_exchange<Word>(a, at(done), operand + done * sizeof(Word));
@@ -89,7 +141,7 @@ void exchange_run(element_action const& a, memory_run const& run, std::byte cons
 
 template <class Word>
 void change_run(element_action const& a, memory_run const& run, std::byte const* operand, std::byte* old) noexcept {
-    if (!is_an_instruction(a)) return exchange_run<Word>(a, run, operand, old);
+    if (!is_an_instruction(a) || goes_wide(a, run)) return exchange_run<Word>(a, run, operand, old);
     for (std::uint64_t i = 0; i < run.bytes; i += sizeof(Word)) {
         element_ref<Word> const element{*reinterpret_cast<Word*>(run.at + i)};
         if (!old && a.what() == operation::replace) {                               // nobody asks what was there

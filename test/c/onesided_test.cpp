@@ -800,6 +800,17 @@ TEST(COneSided, WhatStandsOutsideItsEpochIsRefused) {
         refused(MPI_Win_flush_all(w));
         refused(MPI_Win_flush_local(0, w));
         refused(MPI_Win_flush_local_all(w));
+        MPI_Win_fence(0, w); // opens no epoch for requests and flushes
+        MPI_Request r = MPI_REQUEST_NULL;
+        long y = 0;
+        refused(MPI_Rput(&x, 1, MPI_LONG, me, 0, 1, MPI_LONG, w, &r));
+        refused(MPI_Rget(&y, 1, MPI_LONG, me, 0, 1, MPI_LONG, w, &r));
+        refused(MPI_Raccumulate(&x, 1, MPI_LONG, me, 0, 1, MPI_LONG, MPI_SUM, w, &r));
+        expect_failure(MPI_Rget_accumulate(&x, 1, MPI_LONG, &y, 1, MPI_LONG, me, 0, 1, MPI_LONG, MPI_SUM, w, &r),
+                       MPI_ERR_RMA_SYNC, {"MPI_Rget_accumulate", "is not locked; operations with a request"});
+        EXPECT_EQ(r, MPI_REQUEST_NULL);
+        refused(MPI_Win_flush(me, w));
+        MPI_Win_fence(MPI_MODE_NOSUCCEED, w);
         MPI_Win_lock(MPI_LOCK_SHARED, me, 0, w);
         refused(MPI_Win_lock(MPI_LOCK_SHARED, me, 0, w));
         refused(MPI_Win_lock_all(0, w));
@@ -810,6 +821,30 @@ TEST(COneSided, WhatStandsOutsideItsEpochIsRefused) {
         EXPECT_EQ(MPI_Win_unlock(me, w), MPI_SUCCESS);
         EXPECT_EQ(c.of(me), 1);
         MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Group_free(&g);
+    });
+}
+
+TEST(COneSided, EachSynchronisationTakesItsOwnPromises) {
+    ranks(1, [](int, int) {
+        counter const c;
+        MPI_Group g = MPI_GROUP_NULL;
+        MPI_Win_get_group(c.win, &g);
+        auto const refused = [](int code, char const* name, char const* allowed) {
+            expect_failure(code, MPI_ERR_ASSERT, {name, "assert is", allowed});
+        };
+        refused(MPI_Win_fence(MPI_MODE_NOCHECK, c.win), "MPI_Win_fence",
+                "0, MPI_MODE_NOSTORE, MPI_MODE_NOPUT, MPI_MODE_NOPRECEDE, MPI_MODE_NOSUCCEED");
+        refused(MPI_Win_post(g, MPI_MODE_NOPRECEDE, c.win), "MPI_Win_post",
+                "0, MPI_MODE_NOCHECK, MPI_MODE_NOSTORE, MPI_MODE_NOPUT");
+        refused(MPI_Win_start(g, MPI_MODE_NOPUT, c.win), "MPI_Win_start", "allowed: 0, MPI_MODE_NOCHECK");
+        refused(MPI_Win_lock(MPI_LOCK_SHARED, 0, MPI_MODE_NOSTORE, c.win), "MPI_Win_lock", "allowed: 0, MPI_MODE_NOCHECK");
+        refused(MPI_Win_lock_all(MPI_MODE_NOSUCCEED | MPI_MODE_NOCHECK, c.win), "MPI_Win_lock_all",
+                "allowed: 0, MPI_MODE_NOCHECK");
+        EXPECT_EQ(MPI_Win_post(g, MPI_MODE_NOSTORE | MPI_MODE_NOPUT, c.win), MPI_SUCCESS); // nothing was begun
+        EXPECT_EQ(MPI_Win_start(g, 0, c.win), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Win_complete(c.win), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Win_wait(c.win), MPI_SUCCESS);
         MPI_Group_free(&g);
     });
 }

@@ -17,8 +17,23 @@ import check_installed
 from check_installed import check_shown_words, output, run
 
 TREE = ['bin/mptcc', 'bin/mpicc', 'bin/mptcxx', 'bin/mpicxx', 'bin/mpic++', 'include/mpi.h', 'include/mpi_compat.h', 'lib/libmpi_abi.so',
-        'lib/libmpi_abi.so.1', 'lib/libmpt_mpi_compat.so', 'lib/libmpt_mpi_compat.so.1', 'lib/pkgconfig/mpt-mpi-compat.pc',
-        'lib/pkgconfig/mpt-mpi.pc', 'share/man/man3/MPI_Send.3']
+        'lib/libmpi_abi.so.1', 'lib/mpt/debug/libmpi_abi.so.1', 'lib/libmpt_mpi_compat.so', 'lib/libmpt_mpi_compat.so.1',
+        'lib/pkgconfig/mpt-mpi-compat.pc', 'lib/pkgconfig/mpt-mpi.pc', 'share/man/man3/MPI_Send.3']
+
+CONFLICT = '''#include <mpi.h>
+int main(int argc, char** argv) {
+    int x = 1, *base;
+    MPI_Win w;
+    MPI_Init(&argc, &argv);
+    MPI_Win_allocate(sizeof x, sizeof x, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &w);
+    MPI_Win_fence(0, w);
+    MPI_Put(&x, 1, MPI_INT, 0, 0, 1, MPI_INT, w); /* all ranks */
+    MPI_Win_fence(0, w);
+    MPI_Win_free(&w);
+    MPI_Finalize();
+    return 0;
+}
+'''
 
 
 def by_wrappers(tree, source, tmp):
@@ -78,6 +93,19 @@ def check_tools(tree, source, tmp):
         sys.exit(f'a tool does not see {missing} in "{said}"')
 
 
+def check_debug(tree, source, tmp, clean):
+    """The library that watches windows is found by the run path, and watches."""
+    (tmp / 'conflict.c').write_text(CONFLICT)
+    for flavour in ([], ['-debug']):
+        run(tree / 'bin/mptcc', *flavour, '-O1', tmp / 'conflict.c', '-o', tmp / 'conflict')
+        done = subprocess.run([tree / 'bin/mptrun', '-n', '3', tmp / 'conflict'], capture_output=True, text=True, timeout=60, env=clean)
+        if flavour != (['-debug'] if 'MPI_Put: bytes 0 to 4 of rank 0' in done.stderr and done.returncode != 0 else []):
+            sys.exit(f'mptcc {flavour}, two puts that meet: exit code {done.returncode}, "{done.stderr}"')
+    run(tree / 'bin/mptcc', '-debug', '-compat', source / 'test/consumer/old.c', '-o', tmp / 'old_debug')
+    if (said := output(tree / 'bin/mptrun', '-n', '4', tmp / 'old_debug', env=clean, timeout=60).strip()) != 'mpt: 4 ranks, sum 10':
+        sys.exit(f'mptcc -debug -compat: "{said}"')
+
+
 def by_pkg_config(tree, source, tmp):
     for package, program in (('mpt-mpi', 'ring'), ('mpt-mpi-compat', 'old')):
         flags = output('pkg-config', '--cflags', '--libs', package, env={**os.environ, 'PKG_CONFIG_PATH': str(tree / 'lib/pkgconfig')})
@@ -120,6 +148,7 @@ def main():
         if how == 'mptcc':
             check_peer_bench(tree, source, tmp)
             check_tools(tree, source, tmp)
+            check_debug(tree, source, tmp, clean)
         if (programs := ways[how](tree, source, tmp)) is None:
             print('skipped: the wheel of MPICH cannot be had (no network?)')
             return 77

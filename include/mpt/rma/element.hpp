@@ -18,7 +18,7 @@
 ///   Order   An element's change acquires and releases, so what a rank has written before it changes a flag is there for who reads
 ///           the flag by another accumulate.
 ///   Cost    sum, bit operations, replace, no_op of integers: one instruction an element, of a replace whose old value nobody asks
-///           for a store. Else a compare-and-swap an element, and a kernel's call for 64 of a row.
+///           for a store. Else a compare-and-swap an element, in rows for 16 bytes, and there a kernel's call for 64 elements.
 ///   Limit   elements that only plain loads and stores touch meanwhile are the program's mistake. Who holds `wide` does not wait for anything.
 ///   Tests   test/rma_element_test.cpp    Source MPI-4.1 sections 12.3.4 and 12.7.1.
 #pragma once

@@ -93,6 +93,49 @@ int MPI_Type_struct(int count, int* array_of_blocklengths, MPI_Aint* array_of_di
                     MPI_Datatype* newtype);
 int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint* displacement);
 
+/* --- the twins, through which a profiling tool reaches what it replaces -------------------------------------------------------------- */
+
+MPI_Fint PMPI_Comm_c2f(MPI_Comm comm);
+MPI_Comm PMPI_Comm_f2c(MPI_Fint comm);
+MPI_Fint PMPI_Errhandler_c2f(MPI_Errhandler errhandler);
+MPI_Errhandler PMPI_Errhandler_f2c(MPI_Fint errhandler);
+MPI_Fint PMPI_File_c2f(MPI_File file);
+MPI_File PMPI_File_f2c(MPI_Fint file);
+MPI_Fint PMPI_Group_c2f(MPI_Group group);
+MPI_Group PMPI_Group_f2c(MPI_Fint group);
+MPI_Fint PMPI_Info_c2f(MPI_Info info);
+MPI_Info PMPI_Info_f2c(MPI_Fint info);
+MPI_Fint PMPI_Message_c2f(MPI_Message message);
+MPI_Message PMPI_Message_f2c(MPI_Fint message);
+MPI_Fint PMPI_Op_c2f(MPI_Op op);
+MPI_Op PMPI_Op_f2c(MPI_Fint op);
+MPI_Fint PMPI_Request_c2f(MPI_Request request);
+MPI_Request PMPI_Request_f2c(MPI_Fint request);
+MPI_Fint PMPI_Session_c2f(MPI_Session session);
+MPI_Session PMPI_Session_f2c(MPI_Fint session);
+MPI_Fint PMPI_Type_c2f(MPI_Datatype datatype);
+MPI_Datatype PMPI_Type_f2c(MPI_Fint datatype);
+MPI_Fint PMPI_Win_c2f(MPI_Win win);
+MPI_Win PMPI_Win_f2c(MPI_Fint win);
+int PMPI_Status_c2f(MPI_Status const* c_status, MPI_Fint* f_status);
+int PMPI_Status_f2c(MPI_Fint const* f_status, MPI_Status* c_status);
+int PMPI_Status_c2f08(MPI_Status const* c_status, MPI_F08_status* f08_status);
+int PMPI_Status_f082c(MPI_F08_status const* f08_status, MPI_Status* c_status);
+int PMPI_Status_f2f08(MPI_Fint const* f_status, MPI_F08_status* f08_status);
+int PMPI_Status_f082f(MPI_F08_status const* f08_status, MPI_Fint* f_status);
+int PMPI_Address(void* location, MPI_Aint* address);
+int PMPI_Errhandler_create(MPI_Handler_function* handler_fn, MPI_Errhandler* errhandler);
+int PMPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* errhandler);
+int PMPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler);
+int PMPI_Type_extent(MPI_Datatype datatype, MPI_Aint* extent);
+int PMPI_Type_hindexed(int count, int* array_of_blocklengths, MPI_Aint* array_of_displacements, MPI_Datatype oldtype,
+                       MPI_Datatype* newtype);
+int PMPI_Type_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype* newtype);
+int PMPI_Type_lb(MPI_Datatype datatype, MPI_Aint* displacement);
+int PMPI_Type_struct(int count, int* array_of_blocklengths, MPI_Aint* array_of_displacements, MPI_Datatype* array_of_types,
+                     MPI_Datatype* newtype);
+int PMPI_Type_ub(MPI_Datatype datatype, MPI_Aint* displacement);
+
 #ifdef __cplusplus
 }
 #endif

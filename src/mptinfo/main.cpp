@@ -12,6 +12,7 @@
 #include <mpt/config/show.hpp>
 #include <mpt/core/probe.hpp>
 #include <mpt/core/version.hpp>
+#include <mpt/mem/offer.hpp>
 #include <mpt/stack/figures.hpp>
 #include <mpt/transport/self.hpp>
 #include <mpt/transport/smp.hpp>
@@ -27,6 +28,7 @@ constexpr std::string_view help = R"(usage: mptinfo [option]
   -e, --env        every variable: its value now, where it came from, default, range, scope, what it does
   -f, --figures    what a rank can tell of its work: figures (performance variables of MPI_T) and what they count
   -p, --probe      every system call that a container may refuse
+  -M, --memory     nodes of memory and their kinds, huge pages, and how much of each is free
   -m, --markdown   docs/environment.md
   -V, --version    version and build
   -h, --help       this
@@ -102,16 +104,13 @@ void show_figures() {
 }
 
 int choose(int argc, char** argv) {
-    static constexpr option options[] = {{"env", no_argument, nullptr, 'e'},
-                                         {"probe", no_argument, nullptr, 'p'},
-                                         {"figures", no_argument, nullptr, 'f'},
-                                         {"markdown", no_argument, nullptr, 'm'},
-                                         {"version", no_argument, nullptr, 'V'},
-                                         {"help", no_argument, nullptr, 'h'},
-                                         {nullptr, 0, nullptr, 0}};
-    int const chosen = ::getopt_long(argc, argv, "efpmVh", options, nullptr);
+    static constexpr option options[] = {{"env", no_argument, nullptr, 'e'},      {"probe", no_argument, nullptr, 'p'},
+                                         {"figures", no_argument, nullptr, 'f'},  {"memory", no_argument, nullptr, 'M'},
+                                         {"markdown", no_argument, nullptr, 'm'}, {"version", no_argument, nullptr, 'V'},
+                                         {"help", no_argument, nullptr, 'h'},     {nullptr, 0, nullptr, 0}};
+    int const chosen = ::getopt_long(argc, argv, "efMpmVh", options, nullptr);
     if (chosen == '?') return '?';
-    if (chosen == -1 ? optind < argc : optind < argc || ::getopt_long(argc, argv, "efpmVh", options, nullptr) != -1) {
+    if (chosen == -1 ? optind < argc : optind < argc || ::getopt_long(argc, argv, "efMpmVh", options, nullptr) != -1) {
         fmt::print(stderr, "mptinfo: one option at a time\n");
         return '?';
     }
@@ -135,6 +134,7 @@ int run(int argc, char** argv) {
     case 'm': fmt::print("{}", config::markdown()); return 0;
     case 'p': show_probes(); return 0;
     case 'f': show_figures(); return 0;
+    case 'M': fmt::print("{}", describe(mpt::mem::look_around())); return 0;
     case 'e': {
         bool const good = read(v);
         fmt::print("{}", config::explain(v));

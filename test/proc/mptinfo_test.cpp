@@ -47,6 +47,15 @@ TEST(mptinfo, figures_shows_every_row_of_their_table) {
     for (auto const& r : mpt::figure_table) EXPECT_TRUE(has(line_of('\n' + e.out, r.name), r.help)) << r.name;
 }
 
+TEST(mptinfo, memory_shows_nodes_and_huge_pages_and_what_is_wrong_with_their_names) {
+    auto const e = run("env MEMKIND_HBW_NODES= " + mptinfo + " --memory");
+    EXPECT_EQ(e.code, 0) << e.err;
+    EXPECT_TRUE(has(e.out, "transparent huge pages of ")) << e.out;
+    auto const bad = run("env MEMKIND_HBW_NODES=none " + mptinfo + " -M");
+    EXPECT_EQ(bad.code, 1);
+    EXPECT_TRUE(has(bad.err, "MEMKIND_HBW_NODES=none is no list of nodes")) << bad.err;
+}
+
 TEST(mptinfo, a_misspelt_name_is_a_warning_and_a_bad_value_an_exit_code) {
     auto const warned = run("env MPT_EAGRE_MAX=1 " + mptinfo);
     EXPECT_EQ(warned.code, 0);

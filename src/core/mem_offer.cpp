@@ -1,0 +1,193 @@
+// What memory this machine has: mem/offer.hpp.
+#include <mpt/core/error.hpp>
+#include <mpt/mem/offer.hpp>
+
+#include "arena_system.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace mpt::inline v0::mem {
+namespace {
+using mpt::detail::human;
+using mpt::detail::number_after;
+using mpt::detail::read_text;
+
+constexpr unsigned highest_node = 1023; // what the kernel can be built for
+
+std::string line_of(std::string const& file) {
+    auto text = read_text(file.c_str());
+    text.resize(std::min(text.find('\n'), text.size()));
+    return text;
+}
+std::uint64_t number_in(std::string const& file) { return number_after(read_text(file.c_str()), "", 0); }
+
+/// The word in brackets: "always [madvise] never".
+transparent setting_in(std::string const& file) {
+    auto const text = line_of(file);
+    auto const from = text.find('['), to = text.find(']');
+    if (from == text.npos || to == text.npos || to < from) return transparent::never;
+    auto const word = text.substr(from + 1, to - from - 1);
+    if (word == "madvise" || word == "advise") return transparent::when_advised;
+    if (word == "always" || word == "within_size" || word == "force") return transparent::always;
+    return transparent::never;
+}
+
+std::vector<node_offer> nodes_of(std::string const& root) {
+    auto const folder = root + "/sys/devices/system/node";
+    std::vector<node_offer> all;
+    for (auto const id : read_nodes(line_of(folder + "/has_memory"), folder + "/has_memory")) {
+        auto const node = fmt::format("{}/node{}", folder, id), memory = read_text((node + "/meminfo").c_str());
+        auto const kilobytes = [&](std::string_view what) {
+            return number_after(memory, fmt::format("Node {} {}:", id, what), 0);
+        };
+        all.push_back({.id = id,
+                       .bytes = kilobytes("MemTotal") << 10,
+                       .free = (kilobytes("MemFree") + kilobytes("Inactive(file)") + kilobytes("Active(file)") / 2) << 10,
+                       .bandwidth = number_in(node + "/access0/initiators/read_bandwidth"),
+                       .is_fast = false});
+    }
+    return all;
+}
+
+/// By what firmware says. A node that it says nothing of is not fast.
+void find_fast(std::vector<node_offer>& nodes) {
+    std::uint64_t least = ~0ull;
+    for (auto const& n : nodes)
+        if (n.bandwidth != 0) least = std::min(least, n.bandwidth);
+    for (auto& n : nodes) n.is_fast = n.bandwidth != 0 && n.bandwidth / 2 >= least;
+}
+
+void name_fast(std::vector<node_offer>& nodes, std::string_view names) {
+    for (auto const id : read_nodes(names, "MEMKIND_HBW_NODES")) {
+        auto const n = std::ranges::find(nodes, id, &node_offer::id);
+        if (n == nodes.end())
+            throw error{
+                errc::configuration,
+                fmt::format("mpt: MEMKIND_HBW_NODES={}: there is no node {} with memory here; there are {}", names, id, [&] {
+                    std::vector<unsigned> ids;
+                    for (auto const& x : nodes) ids.push_back(x.id);
+                    return fmt::format("{}", fmt::join(ids, ", "));
+                }())};
+        n->is_fast = true;
+    }
+}
+
+std::vector<page_pool> pools_of(std::string const& root) {
+    std::vector<page_pool> all;
+    std::error_code none; // a system without such pages has no folder
+    for (auto const& entry : std::filesystem::directory_iterator{root + "/sys/kernel/mm/hugepages", none}) {
+        auto const name = entry.path().filename().string(), folder = entry.path().string();
+        constexpr std::string_view prefix = "hugepages-";
+        if (!name.starts_with(prefix)) continue;
+        std::uint64_t kilobytes = 0;
+        std::from_chars(name.data() + prefix.size(), name.data() + name.size(), kilobytes);
+        if (kilobytes == 0) continue;
+        auto const less = [](std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; };
+        all.push_back(
+            {.page = kilobytes << 10,
+             .pages = number_in(folder + "/nr_hugepages"),
+             .free = less(number_in(folder + "/free_hugepages"), number_in(folder + "/resv_hugepages")),
+             .may_grow = less(number_in(folder + "/nr_overcommit_hugepages"), number_in(folder + "/surplus_hugepages"))});
+    }
+    std::ranges::sort(all, {}, &page_pool::page);
+    return all;
+}
+
+std::vector<unsigned> numbers_of(std::vector<node_offer> const& nodes, bool fast) {
+    std::vector<unsigned> ids;
+    for (auto const& n : nodes)
+        if (n.is_fast == fast) ids.push_back(n.id);
+    return ids;
+}
+} // namespace
+
+std::string_view to_string(transparent t) noexcept {
+    switch (t) {
+    case transparent::never: return "never";
+    case transparent::when_advised: return "when advised";
+    case transparent::always: return "always";
+    }
+    return "?";
+}
+
+std::vector<unsigned> read_nodes(std::string_view text, std::string_view name) {
+    std::set<unsigned> all;
+    auto const *at = text.data(), *const end = at + text.size();
+    bool good = true;
+    auto const number = [&] {
+        unsigned n = 0;
+        auto const [stop, failed] = std::from_chars(at, end, n);
+        good = good && failed == std::errc{} && n <= highest_node;
+        at = stop;
+        return n;
+    };
+    while (good && at < end) {
+        auto const first = number();
+        auto last = first;
+        if (at < end && *at == '-') ++at, last = number();
+        good = good && first <= last;
+        for (auto n = first; good && n <= last; ++n) all.insert(n);
+        if (at < end && (*at++ != ',' || at == end)) good = false;
+    }
+    if (!good)
+        throw error{errc::configuration, fmt::format("mpt: {}={} is no list of nodes; allowed: numbers up to {}, as 1 or 0,2-3",
+                                                     name, text, highest_node)};
+    return {all.begin(), all.end()};
+}
+
+std::vector<unsigned> offer::fast_nodes() const { return numbers_of(nodes, true); }
+std::vector<unsigned> offer::normal_nodes() const {
+    auto ids = numbers_of(nodes, false);
+    return ids.empty() ? fast_nodes() : ids;
+}
+std::uint64_t offer::free_bytes(bool fast) const noexcept {
+    std::uint64_t n = 0;
+    for (auto const& x : nodes)
+        if (x.is_fast == fast) n += x.free;
+    return n;
+}
+page_pool const* offer::pool(std::uint64_t page) const noexcept {
+    auto const p = std::ranges::find(pools, page, &page_pool::page);
+    return p == pools.end() ? nullptr : &*p;
+}
+
+offer look_around() {
+    auto const* const named = std::getenv("MEMKIND_HBW_NODES");
+    return look_around(named ? named : "", {});
+}
+
+offer look_around(std::string_view fast_nodes, std::string const& root) {
+    auto const folder = root + "/sys/kernel/mm/transparent_hugepage/";
+    offer o;
+    o.nodes = nodes_of(root);
+    if (fast_nodes.empty()) find_fast(o.nodes);
+    else name_fast(o.nodes, fast_nodes);
+    o.pools = pools_of(root);
+    o.private_memory = setting_in(folder + "enabled");
+    o.shared_memory = setting_in(folder + "shmem_enabled");
+    o.transparent_page = number_in(folder + "hpage_pmd_size");
+    return o;
+}
+
+std::string describe(offer const& o) {
+    std::string text;
+    for (auto const& n : o.nodes)
+        text += fmt::format("  node {:<4} {:<7} {} of {} free{}\n", n.id, n.is_fast ? "mcdram" : "ddr", human(n.free),
+                            human(n.bytes), n.bandwidth != 0 ? fmt::format(", {} MB/s", n.bandwidth) : "");
+    if (o.nodes.empty()) text += "  the system does not say which nodes of memory there are\n";
+    for (auto const& p : o.pools)
+        text += fmt::format("  pages of {}: {} of {} free{}\n", human(p.page), p.free, p.pages,
+                            p.may_grow != 0 ? fmt::format(", {} more may be made", p.may_grow) : "");
+    text += fmt::format("  transparent huge pages of {}: {} for private memory, {} for shared memory\n",
+                        human(o.transparent_page), to_string(o.private_memory), to_string(o.shared_memory));
+    return text;
+}
+
+} // namespace mpt::inline v0::mem

@@ -1,0 +1,163 @@
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <mpt/core/error.hpp>
+#include <mpt/mem/offer.hpp>
+
+#include <unistd.h>
+
+namespace {
+using namespace mpt;
+namespace fs = std::filesystem;
+
+/// A tree of /sys that goes with the test.
+class planted {
+    fs::path root_ = [] {
+        auto name = (fs::temp_directory_path() / "mpt-offer-XXXXXX").string();
+        if (!::mkdtemp(name.data())) throw std::runtime_error{"no folder for the test"};
+        return name;
+    }();
+
+public:
+    planted() = default;
+    planted(planted const&) = delete;
+    planted& operator=(planted const&) = delete;
+    ~planted() { fs::remove_all(root_); }
+    std::string root() const { return root_.string(); }
+    planted& put(std::string const& file, std::string const& text) {
+        auto const at = root_ / "sys" / file;
+        fs::create_directories(at.parent_path());
+        std::ofstream{at} << text << '\n';
+        return *this;
+    }
+    planted& node(unsigned id, unsigned kilobytes, unsigned bandwidth) {
+        auto const folder = "devices/system/node/node" + std::to_string(id), line = "Node " + std::to_string(id);
+        put(folder + "/meminfo", line + " MemTotal:  " + std::to_string(kilobytes) + " kB\n" + line +
+                                     " MemFree:  " + std::to_string(kilobytes / 2) + " kB");
+        if (bandwidth != 0) put(folder + "/access0/initiators/read_bandwidth", std::to_string(bandwidth));
+        return *this;
+    }
+    planted& pool(unsigned kilobytes, unsigned all, unsigned free, unsigned promised, unsigned over, unsigned surplus) {
+        auto const folder = "kernel/mm/hugepages/hugepages-" + std::to_string(kilobytes) + "kB/";
+        return put(folder + "nr_hugepages", std::to_string(all))
+            .put(folder + "free_hugepages", std::to_string(free))
+            .put(folder + "resv_hugepages", std::to_string(promised))
+            .put(folder + "nr_overcommit_hugepages", std::to_string(over))
+            .put(folder + "surplus_hugepages", std::to_string(surplus));
+    }
+};
+
+using nodes = std::vector<unsigned>;
+
+TEST(mem_offer, fast_nodes_are_those_of_twice_the_least_bandwidth) {
+    planted tree;
+    tree.put("devices/system/node/has_memory", "0-2,5").node(0, 1000, 80'000).node(1, 2000, 90'000).node(2, 400, 160'000);
+    tree.node(5, 100, 0); // firmware says nothing of it
+    auto const o = mem::look_around({}, tree.root());
+    EXPECT_EQ(o.fast_nodes(), nodes{2});
+    EXPECT_EQ(o.normal_nodes(), (nodes{0, 1, 5}));
+    EXPECT_EQ(o.free_bytes(true), 200u << 10);
+    EXPECT_EQ(o.free_bytes(false), (500u + 1000u + 50u) << 10);
+    EXPECT_EQ(o.nodes.at(2).bytes, 400u << 10);
+}
+
+TEST(mem_offer, file_cache_counts_as_free_as_far_as_it_goes_away) {
+    planted tree;
+    tree.put("devices/system/node/has_memory", "0").node(0, 1000, 0);
+    tree.put("devices/system/node/node0/meminfo",
+             "Node 0 MemTotal: 1000 kB\nNode 0 MemFree: 100 kB\nNode 0 Active(file): 60 kB\nNode 0 Inactive(file): 20 kB");
+    EXPECT_EQ(mem::look_around({}, tree.root()).free_bytes(false), (100u + 30u + 20u) << 10);
+}
+
+TEST(mem_offer, nodes_that_are_all_alike_are_not_fast) {
+    planted tree;
+    tree.put("devices/system/node/has_memory", "0-1").node(0, 1000, 80'000).node(1, 1000, 80'000);
+    EXPECT_EQ(mem::look_around({}, tree.root()).fast_nodes(), nodes{});
+}
+
+TEST(mem_offer, nodes_that_are_named_are_fast_whatever_firmware_says) {
+    planted tree;
+    tree.put("devices/system/node/has_memory", "0-1").node(0, 1000, 80'000).node(1, 1000, 200'000);
+    EXPECT_EQ(mem::look_around("0", tree.root()).fast_nodes(), nodes{0});
+    auto const all = mem::look_around("0-1", tree.root());
+    EXPECT_EQ(all.fast_nodes(), (nodes{0, 1}));
+    EXPECT_EQ(all.normal_nodes(), (nodes{0, 1})); // memory must come from somewhere
+}
+
+TEST(mem_offer, a_node_that_is_not_there_is_an_error_that_names_those_that_are) {
+    planted tree;
+    tree.put("devices/system/node/has_memory", "0,3").node(0, 1000, 0).node(3, 1000, 0);
+    try {
+        mem::look_around("2", tree.root());
+        FAIL() << "was taken";
+    } catch (error const& e) {
+        EXPECT_EQ(e.code(), errc::configuration);
+        EXPECT_NE(std::string_view{e.what()}.find("no node 2 with memory here; there are 0, 3"), std::string_view::npos)
+            << e.what();
+    }
+}
+
+TEST(mem_offer, pools_count_what_is_free_and_promised_to_nobody) {
+    planted tree;
+    tree.pool(1048576, 2, 1, 0, 0, 0).pool(2048, 100, 40, 15, 8, 3);
+    auto const o = mem::look_around({}, tree.root());
+    ASSERT_EQ(o.pools.size(), 2u);
+    auto const* const small = o.pool(2 << 20);
+    ASSERT_NE(small, nullptr);
+    EXPECT_EQ(small, &o.pools[0]);
+    EXPECT_EQ(small->pages, 100u);
+    EXPECT_EQ(small->free, 25u);
+    EXPECT_EQ(small->available(), 30u);
+    EXPECT_EQ(o.pool(1 << 30)->available(), 1u);
+    EXPECT_EQ(o.pool(4 << 20), nullptr);
+}
+
+TEST(mem_offer, transparent_pages_are_as_the_words_in_brackets_say) {
+    planted tree;
+    auto const folder = std::string{"kernel/mm/transparent_hugepage/"};
+    tree.put(folder + "enabled", "always [madvise] never").put(folder + "hpage_pmd_size", "2097152");
+    tree.put(folder + "shmem_enabled", "always within_size advise [never] deny force");
+    auto o = mem::look_around({}, tree.root());
+    EXPECT_EQ(o.private_memory, mem::transparent::when_advised);
+    EXPECT_EQ(o.shared_memory, mem::transparent::never);
+    EXPECT_EQ(o.transparent_page, 2u << 20);
+    tree.put(folder + "enabled", "[always] madvise never").put(folder + "shmem_enabled", "always [within_size] advise never");
+    o = mem::look_around({}, tree.root());
+    EXPECT_EQ(o.private_memory, mem::transparent::always);
+    EXPECT_EQ(o.shared_memory, mem::transparent::always);
+}
+
+TEST(mem_offer, a_machine_that_says_nothing_has_nothing) {
+    planted const tree;
+    auto const o = mem::look_around({}, tree.root());
+    EXPECT_TRUE(o.nodes.empty());
+    EXPECT_TRUE(o.pools.empty());
+    EXPECT_EQ(o.transparent_page, 0u);
+    EXPECT_NE(describe(o).find("does not say which nodes"), std::string::npos);
+}
+
+TEST(mem_offer, lists_of_nodes_are_read_as_the_kernel_writes_them) {
+    EXPECT_EQ(mem::read_nodes("", "X"), nodes{});
+    EXPECT_EQ(mem::read_nodes("3,0-1,1", "X"), (nodes{0, 1, 3}));
+    for (auto const* bad : {"a", "1-", "-1", "3-1", "1,", ",1", "1;2", "4096", "99999999999"}) {
+        try {
+            mem::read_nodes(bad, "SOME_NAME");
+            ADD_FAILURE() << bad << " was taken";
+        } catch (error const& e) {
+            EXPECT_EQ(e.code(), errc::configuration);
+            EXPECT_NE(std::string{e.what()}.find("SOME_NAME=" + std::string{bad}), std::string::npos) << e.what();
+        }
+    }
+}
+
+TEST(mem_offer, this_machine_is_described_line_by_line) {
+    auto const o = mem::look_around();
+    auto const text = describe(o);
+    for (auto const& n : o.nodes) EXPECT_NE(text.find("node " + std::to_string(n.id)), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with('\n'));
+}
+
+} // namespace

@@ -1,3 +1,5 @@
+#include <barrier>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -48,6 +50,25 @@ TEST(mpi_caching, a_copy_has_what_callbacks_give_and_what_goes_is_removed) {
     }
     EXPECT_EQ(d.copied, (std::vector<std::pair<void*, void*>>{{&one, &a}}));
     EXPECT_EQ(d.removed.size(), 2u) << "each object's, once";
+}
+
+/// Whoever sets the first one makes the object's list: none is lost, and nobody reads what another one writes.
+TEST(mpi_caching, several_threads_set_the_first_attribute_of_an_object_at_once) {
+    std::vector<std::int32_t> keys;
+    for (int t = 0; t < 4; ++t) keys.push_back(mpt::communicator_keys().create({}, {}));
+    for (int round = 0; round < 200; ++round) {
+        int object = 0;
+        mpt::cached c{mpt::communicator_keys(), &object};
+        std::barrier start{4};
+        std::vector<std::jthread> threads;
+        for (auto const key : keys)
+            threads.emplace_back([&, key] {
+                start.arrive_and_wait();
+                c.set(key, &object);
+            });
+        threads.clear();
+        for (auto const key : keys) ASSERT_EQ(c.get(key), static_cast<void*>(&object)) << "round " << round;
+    }
 }
 
 TEST(mpi_caching, keys_of_one_sort_are_none_of_another) {

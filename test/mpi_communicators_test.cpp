@@ -5,6 +5,7 @@
 #include "support/wires.hpp"
 #include <mpt/mpi/communicators.hpp>
 #include <mpt/mpi/intercommunicator.hpp>
+#include <mpt/mpi/neighborhood.hpp>
 
 namespace {
 using namespace mpt::test;
@@ -104,7 +105,7 @@ TEST(mpi_communicators_hardware, the_largest_sort_that_parts_ranks_counts) {
 }
 
 TYPED_TEST(mpi_communicators, hints_are_a_communicators_own) {
-    this->job(1, [](auto world) {
+    this->job(2, [](auto world) {
         auto const twin = world.dup();
         mpt::info given;
         given.set("mpi_assert_no_any_tag", "true"), given.set("colour", "red");
@@ -113,6 +114,18 @@ TYPED_TEST(mpi_communicators, hints_are_a_communicators_own) {
         EXPECT_FALSE(mpt::get_info(twin).get("colour"));
         EXPECT_EQ(mpt::get_info(world).get("mpi_assert_no_any_tag"), "false");
         EXPECT_EQ(mpt::get_info(twin.dup()).get("mpi_assert_no_any_tag"), "false");
+        mpt::info exact;
+        exact.set("mpi_assert_exact_length", "true");
+        auto const of_twins = [&](auto const& on) {
+            for (auto const& made : {mpt::dup_with_info(on, exact), mpt::idup_with_info(on, exact).wait()}) {
+                EXPECT_EQ(mpt::get_info(made).get("mpi_assert_exact_length"), "true");
+                EXPECT_EQ(mpt::get_info(made).get("mpi_assert_no_any_tag"), "false") << "only what was told";
+                EXPECT_EQ(mpt::compare(on, made), mpt::comparison::congruent);
+            }
+        };
+        of_twins(twin);
+        of_twins(
+            mpt::intercommunicator{mpt::create(world, mpt::group::range(world.rank(), 1))->view(), 0, world, 1 - world.rank()});
     });
 }
 
@@ -135,11 +148,29 @@ TYPED_TEST(mpi_communicators, attributes_go_with_a_dup_and_with_their_communicat
             mpt::attributes_of(across).set(copied, &value);
             EXPECT_EQ(mpt::attributes_of(across.dup()).get(copied), static_cast<void*>(&value));
             EXPECT_EQ(removed, 1) << "that of the intercommunicator's dup";
+            {
+                auto begun = one.idup();
+                mpt::attributes_of(one).remove(copied);
+                auto const three = begun.wait();
+                EXPECT_EQ(mpt::attributes_of(three).get(copied), static_cast<void*>(&value))
+                    << "as they were when it was begun";
+                auto again = three.idup(), forgotten = three.idup();
+                auto other_way = across.idup();
+                EXPECT_EQ(mpt::attributes_of(again.wait()).get(copied), static_cast<void*>(&value));
+                EXPECT_EQ(mpt::attributes_of(other_way.wait()).get(copied), static_cast<void*>(&value));
+                auto const ring = mpt::with_topology(three, mpt::own_edges(three.view(), std::span<mpt::edge const>{}));
+                EXPECT_FALSE(mpt::attributes_of(ring).get(copied)) << "only a duplicate has them";
+            }
+            EXPECT_EQ(removed, 6);
+            removed = 1;
+            mpt::attributes_of(one).set(copied, &value);
             mpt::attributes_of(one).set(refused, &value);
             expect_error(77, {"77"}, [&] { static_cast<void>(one.dup()); });
             EXPECT_EQ(removed, 2) << "the copy made before was removed again";
+            expect_error(77, {"77"}, [&] { static_cast<void>(one.idup()); });
+            EXPECT_EQ(removed, 3) << "here too";
         }
-        EXPECT_EQ(removed, 6);
+        EXPECT_EQ(removed, 7);
     });
 }
 } // namespace

@@ -37,6 +37,20 @@ TYPED_TEST(mpi_environment, one_comes_after_the_other) {
     EXPECT_FALSE(env.self().iprobe());
 }
 
+TYPED_TEST(mpi_environment, programs_add_errors_of_their_own_and_take_them_away) {
+    environment<TypeParam> env;
+    auto& added = env.errors();
+    auto const of_class = added.add_class(), code = added.add_code(of_class);
+    added.add_string(code, "the mesh is not closed");
+    auto const raised = errors::returning::run([&]() -> int { throw mpi_error{code, added.text_of(code)}; });
+    EXPECT_EQ(raised.error().mpi_code(), code);
+    EXPECT_EQ(added.class_of(raised.error().mpi_code()), of_class);
+    EXPECT_STREQ(raised.error().what(), "the mesh is not closed");
+    EXPECT_THROW(added.remove_class(of_class), error) << "a code is of it";
+    added.remove_string(code), added.remove_code(code), added.remove_class(of_class);
+    EXPECT_THROW(static_cast<void>(added.class_of(code)), error);
+}
+
 TYPED_TEST(mpi_environment, one_that_an_exception_left_makes_room_for_the_next) {
     for (int i = 0; i < 3; ++i)
         EXPECT_THROW(

@@ -21,6 +21,22 @@ TEST(mpi_errors, a_result_is_a_value_or_an_error) {
     EXPECT_STREQ(none.error().what(), "mpt: a sentence");
 }
 
+TEST(mpi_errors, what_is_returned_keeps_its_code) {
+    auto const code = static_cast<std::int32_t>(error_class::keyval);
+    auto const closer = errors::returning::run([]() -> int { throw mpi_error{error_class::keyval, "mpt: no such key"}; });
+    EXPECT_EQ(closer.error().mpi_code(), code);
+    EXPECT_EQ(mpi_code_of(closer.error()), code);
+    EXPECT_STREQ(closer.error().what(), "mpt: no such key");
+    auto const of_user = errors::returning::run([] { throw mpi_error{20'000, "mpt: a callback"}; });
+    EXPECT_EQ(of_user.error().mpi_code(), 20'000);
+    try {
+        closer.value();
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (error const& e) { EXPECT_EQ(mpi_code_of(e), code); }
+    result<int> const plain{bad()};
+    EXPECT_EQ(plain.error().mpi_code(), static_cast<std::int32_t>(error_class::arg));
+}
+
 TEST(mpi_errors, asking_an_error_for_its_value_throws_the_error) {
     result<std::string> none{bad()};
     EXPECT_THROW(none.value(), error);

@@ -125,6 +125,55 @@ TYPED_TEST(mpi_intercommunicator, becomes_one_group_or_another_pair) {
     });
 }
 
+TYPED_TEST(mpi_intercommunicator, twins_are_begun_and_waited_for) {
+    this->sides(5, 2, [](auto const& across, int side) {
+        auto first = across.idup(), second = across.idup();
+        auto const b = second.wait(), a = first.wait();
+        EXPECT_TRUE(a.context() != b.context() && a.context() != across.context());
+        EXPECT_TRUE(a.members() == across.members() && a.remote_members() == across.remote_members());
+        EXPECT_EQ(a.rank(), across.rank());
+        EXPECT_EQ(b.allreduce(1), across.remote_size());
+        if (across.rank() == 0) {
+            a.send(1, 0), b.send(2, 0);
+            EXPECT_EQ(b.template recv<int>(0), 2);
+            EXPECT_EQ(a.template recv<int>(0), 1);
+        }
+        EXPECT_EQ(a.merge(side == 1).size(), 5);
+    });
+}
+
+TYPED_TEST(mpi_intercommunicator, is_split_by_colors_of_both_sides) {
+    this->sides(7, 3, [](auto const& across, int side) {
+        int const me = across.rank();
+        bool const alone = side == 1 && me == 3; // a color that nobody has on the other side
+        auto const part = across.split(alone ? std::optional{9} : me == 0 ? std::nullopt : std::optional{4}, -me);
+        EXPECT_EQ(part.has_value(), me != 0 && !alone);
+        if (!part) return;
+        EXPECT_EQ(part->size(), 2);
+        EXPECT_EQ(part->remote_size(), 2);
+        EXPECT_EQ(part->rank(), 2 - me) << "the greatest key comes last";
+        EXPECT_EQ(part->allgather(10 * side + me), (std::vector{10 * (1 - side) + 2, 10 * (1 - side) + 1}));
+    });
+}
+
+TYPED_TEST(mpi_intercommunicator, is_made_of_a_group_of_each_side) {
+    this->sides(5, 2, [](auto const& across, int side) {
+        std::vector<std::int32_t> const turned{1, 0}, last{2};
+        auto const who = mpt::groups::incl(across.members(), side == 0 ? turned : last);
+        auto const part = mpt::create(across, who);
+        EXPECT_EQ(part.has_value(), side == 0 || across.rank() == 2);
+        if (part) {
+            EXPECT_TRUE(part->members() == who);
+            EXPECT_EQ(part->rank(), side == 0 ? 1 - across.rank() : 0);
+            EXPECT_EQ(part->allgather(10 * side + across.rank()), (side == 0 ? std::vector{12} : std::vector{1, 0}));
+        }
+        auto const nobody = mpt::create(across, side == 0 ? mpt::group{} : across.members());
+        EXPECT_FALSE(nobody.has_value()) << "one side names nobody";
+        EXPECT_THROW(static_cast<void>(mpt::create(across, across.remote_members())), mpt::error);
+        EXPECT_EQ(across.allreduce(1), across.remote_size()) << "a refusal leaves all as it was";
+    });
+}
+
 TYPED_TEST(mpi_intercommunicator, leaders_that_are_not_there_are_refused_on_their_side) {
     this->job(2, [](auto world) {
         try {

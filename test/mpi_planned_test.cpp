@@ -408,4 +408,68 @@ TYPED_TEST(mpi_planned, mistakes_are_sentences_and_leave_the_ranks_agreed) {
         EXPECT_EQ(world.allreduce(1), 2);
     });
 }
+/// The root's own piece is in its place before, and stays there; the others call what they always call.
+TYPED_TEST(mpi_planned, roots_have_their_pieces_in_place) {
+    for (int const n : {1, 2, 5})
+        this->job(n, [n](auto world) {
+            int const me = world.rank(), root = n - 1;
+            auto const one_gap = mpt::datatype::vector(2, 1, 2, mpt::datatype::named(mpt::element_kind::c_int));
+            list all(at(2 * n)), one(2), gaps(at(3 * n)), shares(at(2 * n)), share(2), summed(at(2 * n)), counts(at(n), 2);
+            lists some = lists_of(n, [](int r) { return r + 1; }), parts = some;
+            list own(at(me + 1)), part(at(me + 1));
+            auto const three = mpt::datatype::resized(one_gap, 0, 3 * sizeof(int));
+            mpt::typed_sink const laid{gaps.data(), n, three};
+            mpt::typed_operation const sum{mpt::datatype::named(mpt::element_kind::c_int), mpt::operation::sum};
+            auto const value = [](int run, int r, int i) { return 1000 * run + 10 * r + i; };
+            in_every_form(
+                world,
+                [&](auto const& to) {
+                    if (me == root) {
+                        to.gather_in_place(all), to.gatherv_in_place(some), to.gather_in_place(laid);
+                        to.scatter_in_place(shares), to.scatterv_in_place(parts);
+                    } else {
+                        to.gather(one, all, root), to.gatherv(own, some, root), to.gather(one, all, root);
+                        to.scatter(shares, share, root), to.scatterv(parts, part, root);
+                    }
+                    to.reduce_scatter(summed.data(), counts, sum);
+                },
+                [&](int run) {
+                    for (int r = 0; r < n; ++r)
+                        for (int i = 0; i < r + 1; ++i) {
+                            some[at(r)][at(i)] = r == me ? value(run, r, i) : -1;
+                            parts[at(r)][at(i)] = me == root ? value(run, r, i) : -1;
+                        }
+                    own = some[at(me)];
+                    for (int i = 0; i < 2; ++i) one[at(i)] = value(run, me, i);
+                    std::ranges::fill(all, -1), std::ranges::fill(gaps, -1);
+                    for (int i = 0; i < 2; ++i) all[at(2 * me + i)] = gaps[at(3 * me + 2 * i)] = value(run, me, i);
+                    for (int i = 0; i < 2 * n; ++i) shares[at(i)] = value(run, i / 2, i % 2), summed[at(i)] = me + i;
+                },
+                [&](int run) {
+                    if (me == root)
+                        for (int r = 0; r < n; ++r) {
+                            for (int i = 0; i < 2; ++i) {
+                                EXPECT_EQ(all[at(2 * r + i)], value(run, r, i));
+                                EXPECT_EQ(gaps[at(3 * r + 2 * i)], value(run, r, i));
+                                EXPECT_EQ(shares[at(2 * r + i)], value(run, r, i));
+                            }
+                            EXPECT_EQ(gaps[at(3 * r + 1)], -1);
+                            for (int i = 0; i < r + 1; ++i) {
+                                EXPECT_EQ(some[at(r)][at(i)], value(run, r, i));
+                                EXPECT_EQ(parts[at(r)][at(i)], value(run, r, i));
+                            }
+                        }
+                    else {
+                        for (int i = 0; i < 2; ++i) EXPECT_EQ(share[at(i)], value(run, me, i));
+                        for (int i = 0; i < me + 1; ++i) EXPECT_EQ(part[at(i)], value(run, me, i));
+                    }
+                    for (int i = 0; i < 2; ++i) EXPECT_EQ(summed[at(i)], n * (n - 1) / 2 + n * (2 * me + i));
+                });
+            list odd(at(2 * n + 1));
+            if (n > 1) {
+                EXPECT_THROW(mpt::done(world, [&](auto const& to) { to.gather_in_place(odd); }), mpt::error);
+            }
+        });
+}
+
 } // namespace

@@ -78,7 +78,7 @@ struct binding {
     comm* self = nullptr;
 
     std::vector<ref<datatype_object>> unnamed; // predefined datatypes that a call makes: by precision and range
-    std::shared_ptr<send_buffer> buffer;       // of buffered sends
+    buffer_place<send_buffer> buffer;          // of buffered sends
     std::vector<ref<request>> orphans;         // freed by the user while active
 
     std::mutex changing;                             // for what follows

@@ -1,45 +1,16 @@
 /// buffered - buffers of buffered sends: the process's, and those of communicators and sessions. MPI-4.1 section 3.6.
 ///
-///   How a buffer works: mpt/mpi/buffered.hpp. With MPI_BUFFER_AUTOMATIC the memory comes from the heap, and there is always room.
+///   How a buffer works: mpt/mpi/buffered.hpp; which of them a send uses: mpt/mpi/attached_buffer.hpp. With MPI_BUFFER_AUTOMATIC the memory comes from the heap, and there is always room.
 #pragma once
-#include <mutex>
-
 #include <mpt/mpi/buffered.hpp>
 
 #include "binding.hpp"
 
 namespace mpt::c {
 
-/// Any thread may use it.
-class send_buffer final : mpt::send_buffer<stack> {
-    using base = mpt::send_buffer<stack>;
-    std::mutex changing_;
-
+class send_buffer final : public shared_send_buffer<stack> {
 public:
-    using base::base;
-    using base::is_heap;
-    using base::memory;
-    void send(wire const& w, mpt::rank to, int tag, source const& from) {
-        std::lock_guard const g{changing_};
-        base::send(w, to, tag, from);
-    }
-    bool test() {
-        std::lock_guard const g{changing_};
-        return base::test();
-    }
-    bool peek(lane<stack> const& home) noexcept {
-        std::unique_lock const g{changing_, std::try_to_lock};
-        return g && base::peek(home);
-    }
-    /// Waits outside the lock: what frees a place may be another thread's buffered send.
-    void flush() {
-        while (!test()) {
-            std::unique_lock g{changing_};
-            auto const next = base::awaited();
-            g.unlock();
-            if (next) next->first->wait(next->second, [&](auto&) { return peek(*next->first); });
-        }
-    }
+    using shared_send_buffer<stack>::shared_send_buffer;
 };
 static_assert(bsend_overhead == MPI_BSEND_OVERHEAD);
 

@@ -22,6 +22,8 @@
 
 #include <mpt/mpi/error_classes.hpp>
 
+#include "counted.hpp"
+
 namespace mpt::c {
 
 struct comm;
@@ -62,10 +64,10 @@ template <class Small, class Large> struct either {
 /// The object whose error handler hears of an error, by its handle; none: MPI_COMM_SELF.
 class raised_on {
     enum class sort : std::uint8_t { nothing, comm, file, session, win };
-    sort of_ = sort::nothing;
-    void* handle_ = nullptr;
+    shown<sort> of_ = sort::nothing; // a request's is looked at by other threads
+    shown<void*> handle_ = nullptr;
     template <class Handle> Handle as(sort wanted, Handle null) const noexcept {
-        return of_ == wanted ? static_cast<Handle>(handle_) : null;
+        return of_ == wanted ? static_cast<Handle>(static_cast<void*>(handle_)) : null;
     }
 
 public:

@@ -30,7 +30,7 @@ struct comm : counted {
     ref<errhandler> handler;
     std::string name;
     ref<session> of_session;              // that it comes from, if any
-    std::shared_ptr<send_buffer> buffer;  // of its buffered sends
+    buffer_place<send_buffer> buffer;     // of its buffered sends
     std::unique_ptr<attributes> attached; // made when they are first asked for (attributes.hpp)
     std::uint32_t assertions = 0;         // hints: bits by communicators.cpp's list
     topology shape;

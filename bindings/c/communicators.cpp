@@ -174,7 +174,7 @@ int color_by_type(binding& b, comm const& c, int type, info_object const* given)
 void complete_pending(binding& b, comm const& c) {
     std::vector<ref<request>> all;
     auto const take = [&](request& r) {
-        if (r.blamed.comm() == c.handle && r.active) all.emplace_back(r);
+        if (r.active && r.blamed.comm() == c.handle) all.emplace_back(r);
     };
     b.requests.each_now(take);
     {
@@ -205,7 +205,7 @@ void free_comm(call& on, MPI_Comm& handle, bool when_done) {
         on.fail(MPI_ERR_COMM, "comm is " + name_of(b, c->name) + ", which cannot be freed");
     if (when_done) complete_pending(b, *c);
     remove_attributes(b, *c);
-    if (c->buffer) c->buffer->flush(); // it is detached
+    if (auto const attached = c->buffer.attached()) attached->close(); // it is detached
     keep_handler(b, *c);
     unpublish(b, handle);
     handle = MPI_COMM_NULL;
@@ -252,34 +252,13 @@ ref<comm> created(binding& b, comm const& parent, group const& members) {
 
 namespace {
 
-/// Those ranks of a side that `takes` names, by rising place(rank), then by rank.
-template <class Takes, class Place> group chosen(group const& side, Takes const& takes, Place const& place) {
-    std::vector<std::int32_t> ranks(static_cast<std::size_t>(side.size()));
-    std::iota(ranks.begin(), ranks.end(), 0);
-    std::erase_if(ranks, [&](std::int32_t r) { return !takes(side.world(r)); });
-    std::ranges::stable_sort(ranks, {}, [&](std::int32_t r) { return place(side.world(r)); });
-    return groups::incl(side, ranks);
-}
-
-/// What a process says of the communicator that it wants to be in.
-struct vote {
-    std::int32_t color, key;
-    context_id context; // the first one's of a color counts
-};
-
 /// The communicator of the processes of one color, of both sides where there are two; nothing where one of those has none.
-ref<comm> of_color(binding& b, comm const& parent, vote const& mine) {
+ref<comm> of_color(binding& b, comm const& parent, detail::color_vote const& mine) {
     everybody const all{b, parent};
     auto const votes = all.allgathered(mine);
-    if (mine.color == MPI_UNDEFINED) return {};
-    auto const of = [&](mpt::rank world) -> vote const& {
-        return votes[static_cast<std::size_t>(all.who().find(world)->value)];
-    };
-    auto const part = [&](group const& side) {
-        return chosen(
-            side, [&](mpt::rank w) { return of(w).color == mine.color; }, [&](mpt::rank w) { return of(w).key; });
-    };
-    auto const context = std::ranges::find(votes, mine.color, &vote::color)->context;
+    if (!mine.colored) return {};
+    auto const part = [&](group const& side) { return detail::of_color(side, all.who(), votes, mine); };
+    auto const context = detail::context_of_color(votes, mine);
     if (!parent.is_inter()) return derived(b, parent, part(parent.members), context);
     auto others = part(parent.others);
     if (others.size() == 0) return {};
@@ -289,13 +268,13 @@ ref<comm> of_color(binding& b, comm const& parent, vote const& mine) {
 /// As created(), on an intercommunicator: all processes of a side name the same group.
 ref<comm> created_on_both(binding& b, comm const& parent, group const& members) {
     auto const place = members.find(b.run().me());
-    return of_color(b, parent, {place ? 0 : MPI_UNDEFINED, place.value_or(0), b.run().new_context()});
+    return of_color(b, parent, {place.has_value(), 0, place.value_or(0), b.run().new_context()});
 }
 
 } // namespace
 
 ref<comm> split(binding& b, comm const& parent, int color, int key) {
-    return of_color(b, parent, {color, key, b.run().new_context()});
+    return of_color(b, parent, {color != MPI_UNDEFINED, color, key, b.run().new_context()});
 }
 
 namespace impl {

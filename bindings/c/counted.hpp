@@ -23,6 +23,22 @@ private:
     native_atomics::atomic<std::uint32_t> uses_{1};
 };
 
+/// A word of an object that one thread uses, and others look at meanwhile: those who free a communicator look at every request. What they
+/// see of requests that are not theirs is old or new, and says that they are not theirs.
+template <class T> class shown {
+    native_atomics::atomic<T> word_;
+
+public:
+    shown(T v = {}) noexcept : word_{v} {}
+    shown(shown const& o) noexcept : word_{T{o}} {}
+    shown& operator=(shown const& o) noexcept { return *this = T{o}; }
+    shown& operator=(T v) noexcept {
+        word_.store(v, std::memory_order_release); // sync(c.shown): release
+        return *this;
+    }
+    operator T() const noexcept { return word_.load(std::memory_order_acquire); } // sync(c.shown): acquire
+};
+
 /// One use of a counted object. The first one comes with the object: ref::adopt(new T).
 template <class T> class ref {
     T* object_ = nullptr;

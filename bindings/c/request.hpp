@@ -30,10 +30,10 @@ struct ending {
 /// The contract of everything that can be waited for.
 struct request : counted {
     bool persistent = false;
-    bool active = false;
-    bool by_handle = false; // the user completes it, and names it by its handle, which lives until then
-    bool plain = false;     // a plain_transfer
-    raised_on blamed;       // its errors
+    shown<bool> active = false; // what `blamed` says is older
+    bool by_handle = false;     // the user completes it, and names it by its handle, which lives until then
+    bool plain = false;         // a plain_transfer
+    raised_on blamed;           // its errors
 
     /// Persistent ones: begins again. Not while active.
     virtual void start() = 0;

@@ -10,6 +10,8 @@
 #include <memory>
 #include <unordered_set>
 
+#include <mpt/mpi/attached_buffer.hpp>
+
 #include "call.hpp"
 #include "counted.hpp"
 #include "errhandler.hpp"
@@ -24,7 +26,7 @@ inline constexpr char const* memory_kinds = "mpi,system";
 struct session : counted {
     MPI_Session handle = MPI_SESSION_NULL;
     int thread_level = MPI_THREAD_MULTIPLE;
-    std::shared_ptr<send_buffer> buffer; // of the buffered sends of its communicators
+    buffer_place<send_buffer> buffer; // of the buffered sends of its communicators
     // Guarded by binding::changing:
     ref<errhandler> handler;
     std::unordered_set<MPI_Comm> comms; // that live

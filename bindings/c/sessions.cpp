@@ -50,8 +50,7 @@ std::vector<ref<comm>> comms_of(binding& b, session const& s) {
 void refuse_pending(call& on, std::vector<ref<comm>> const& comms) {
     int pending = 0;
     on.of().requests.each_now([&](request& r) {
-        auto const ours = std::ranges::any_of(comms, [&](auto const& c) { return c->handle == r.blamed.comm(); });
-        if (ours && r.active) ++pending;
+        if (r.active && std::ranges::any_of(comms, [&](auto const& c) { return c->handle == r.blamed.comm(); })) ++pending;
     });
     if (pending != 0)
         on.fail(MPI_ERR_PENDING, "operations are under way on communicators of the session: " + std::to_string(pending) +
@@ -61,7 +60,7 @@ void refuse_pending(call& on, std::vector<ref<comm>> const& comms) {
 /// A communicator that the program has left: like MPI_Comm_free.
 void discard(binding& b, comm& c) {
     remove_attributes(b, c);
-    if (c.buffer) c.buffer->flush();
+    if (auto const attached = c.buffer.attached()) attached->flush();
     unpublish(b, c.handle);
 }
 
@@ -86,7 +85,7 @@ void Session_finalize(call& on, MPI_Session& handle) {
     auto const comms = comms_of(b, *s);
     refuse_pending(on, comms);
     for (auto const& c : comms) discard(b, *c);
-    if (s->buffer) s->buffer->flush(); // it is detached
+    if (auto const attached = s->buffer.attached()) attached->close(); // it is detached
     {
         std::lock_guard const g{b.changing};
         s->open = false;

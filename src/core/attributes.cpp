@@ -66,6 +66,16 @@ std::shared_ptr<keyval const> keyvals::find(std::int32_t key) const {
     return it == impl_->live.end() ? nullptr : it->second;
 }
 
+attributes& keyvals::made(std::unique_ptr<attributes>& owned) const {
+    std::scoped_lock const hold{impl_->turn};
+    if (!owned) owned = std::make_unique<attributes>(*this);
+    return *owned;
+}
+attributes* keyvals::so_far(std::unique_ptr<attributes> const& owned) const {
+    std::scoped_lock const hold{impl_->turn};
+    return owned.get();
+}
+
 struct attributes::impl {
     struct attribute {
         std::shared_ptr<keyval const> kind;
@@ -209,18 +219,16 @@ cached::~cached() {
         remove_all();
     } catch (...) {} // there is nobody to tell
 }
-attributes& cached::made() {
-    if (!all_) all_ = std::make_unique<attributes>(*keys_);
-    return *all_;
-}
+attributes& cached::made() { return keys_->made(all_); }
+attributes* cached::so_far() const { return keys_->so_far(all_); }
 void cached::set(std::int32_t key, void* value) { made().set(object_, key, value); }
 std::optional<void*> cached::get(std::int32_t key) { return made().get(key); }
 bool cached::remove(std::int32_t key) { return made().remove(object_, key); }
 void cached::remove_all() {
-    if (all_) all_->remove_all(object_);
+    if (auto* const all = so_far()) all->remove_all(object_);
 }
 void cached::copy_to(cached& copy) const {
-    if (all_) all_->copy_to(object_, copy.made(), copy.object_);
+    if (auto* const all = so_far()) all->copy_to(object_, copy.made(), copy.object_);
 }
 
 } // namespace mpt::inline v0

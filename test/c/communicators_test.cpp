@@ -165,6 +165,38 @@ TEST(CCommunicators, WhatIsPendingOnAFreedCommunicatorGoesOn) {
     });
 }
 
+/// Freeing looks at the requests of all communicators, and finds those of this one.
+TEST(CCommunicators, AreFreedWhileOtherThreadsHaveRequestsOnTheirs) {
+    ranks(1, [](int, int) {
+        auto const talk = [](MPI_Comm c, int i, auto&& meanwhile) {
+            std::array<int, 2> data{i, -1};
+            std::array<MPI_Request, 2> r{};
+            MPI_Irecv(&data[1], 1, MPI_INT, 0, 3, c, &r[1]);
+            MPI_Isend(&data[0], 1, MPI_INT, 0, 3, c, &r[0]);
+            meanwhile();
+            EXPECT_EQ(MPI_Waitall(2, r.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+            EXPECT_EQ(data[1], i);
+        };
+        constexpr int rounds = 300;
+        std::vector<std::thread> others;
+        std::array<MPI_Comm, 2> own{dup_of(MPI_COMM_SELF), dup_of(MPI_COMM_SELF)};
+        for (auto const c : own)
+            others.push_back(mpt::c::test::thread_of_rank([&talk, c] {
+                for (int i = 0; i < rounds; ++i) talk(c, i, [] {});
+            }));
+        for (int i = 0; i < rounds; ++i) {
+            auto c = dup_of(MPI_COMM_SELF);
+            if (i % 2 == 0) talk(c, i, [&] { EXPECT_EQ(MPI_Comm_free(&c), MPI_SUCCESS); });
+            else {
+                talk(c, i, [] {});
+                EXPECT_EQ(MPI_Comm_disconnect(&c), MPI_SUCCESS);
+            }
+        }
+        for (auto& t : others) t.join();
+        for (auto& c : own) MPI_Comm_free(&c);
+    });
+}
+
 TEST(CCommunicators, ABufferIsTheProgramsAgainWhenItsCommunicatorIsFreed) {
     ranks(2, [](int me, int) {
         auto c = dup_of(MPI_COMM_WORLD);

@@ -263,4 +263,40 @@ TEST(CEnvironment, ThreadsMayUseOneObjectAtOnce) {
     });
 }
 
+/// What comes back from MPI_Buffer_detach is the program's: no message lies in it any more, nor is one put there.
+TEST(CEnvironment, ABufferIsDetachedWhileAnotherThreadSendsByIt) {
+    ranks(1, [](int, int) {
+        constexpr int length = 20'000; // stays until it is received
+        std::vector<std::byte> room(4 * (length * sizeof(int) + MPI_BSEND_OVERHEAD));
+        for (int round = 0; round < 30; ++round) {
+            std::atomic<int> sent{0};
+            std::atomic<bool> over{false};
+            EXPECT_EQ(MPI_Buffer_attach(room.data(), static_cast<int>(room.size())), MPI_SUCCESS);
+            auto sender = thread_of_rank([&] {
+                std::vector<int> const data(length, round);
+                for (int i = 0; i < 4; ++i)
+                    if (MPI_Bsend(data.data(), length, MPI_INT, 0, 5, MPI_COMM_SELF) == MPI_SUCCESS) ++sent;
+                over = true;
+            });
+            auto receiver = thread_of_rank([&] {
+                for (int received = 0; !over || received < sent;) {
+                    int there = 0;
+                    MPI_Iprobe(0, 5, MPI_COMM_SELF, &there, MPI_STATUS_IGNORE);
+                    if (!there) continue;
+                    std::vector<int> data(length, -1);
+                    EXPECT_EQ(MPI_Recv(data.data(), length, MPI_INT, 0, 5, MPI_COMM_SELF, MPI_STATUS_IGNORE), MPI_SUCCESS);
+                    EXPECT_EQ(data, std::vector<int>(length, round));
+                    ++received;
+                }
+            });
+            void* memory = nullptr;
+            int size = 0;
+            while (sent == 0) std::this_thread::yield();
+            EXPECT_EQ(MPI_Buffer_detach(&memory, &size), MPI_SUCCESS);
+            std::memset(memory, 0xee, static_cast<std::size_t>(size));
+            sender.join(), receiver.join();
+        }
+    });
+}
+
 } // namespace

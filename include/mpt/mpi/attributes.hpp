@@ -32,6 +32,8 @@
 
 namespace mpt::inline v0 {
 
+class attributes;
+
 /// What a copy callback answers: an error code that ends the call, or 0 and whether the new object gets a value, and which.
 struct attribute_copy {
     std::int32_t code = 0;
@@ -65,6 +67,9 @@ public:
     void free(std::int32_t key);
     /// Null where the key was never made, or was freed.
     std::shared_ptr<keyval const> find(std::int32_t key) const;
+    /// What an object has for its attributes: made by whichever thread asks first; null where nobody has.
+    attributes& made(std::unique_ptr<attributes>& owned) const;
+    attributes* so_far(std::unique_ptr<attributes> const& owned) const;
 
 private:
     struct impl;

@@ -7,9 +7,9 @@
 ///   Callbacks know an object by a pointer: a communicator and a window by their native(), a datatype by itself. Attributes are removed
 ///   when their object goes, also in a destructor, where a callback that fails is not heard. A copy (dup) has what copy callbacks give.
 ///
-///   Cost    a pointer for an object without attributes. Keys stay until the process ends.
-///   Limit   the first attribute of an object is set by one thread at a time.
-///   Tests   test/mpi_caching_test.cpp    Source MPI-4.1 section 7.7
+///   Cost     a pointer for an object without attributes. Keys stay until the process ends.
+///   Threads  everything by anybody; an object goes, or is copied to, when nobody else uses it.
+///   Tests    test/mpi_caching_test.cpp    Source MPI-4.1 section 7.7
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -29,9 +29,10 @@ keyvals& window_keys();
 class cached {
     keyvals const* keys_;
     void* object_;
-    std::unique_ptr<attributes> all_; // made for the first one
+    std::unique_ptr<attributes> all_; // made for the first one; guarded by the keys
 
     attributes& made();
+    attributes* so_far() const;
 
 public:
     /// object: what callbacks get.

@@ -21,9 +21,11 @@
 #include <utility>
 #include <vector>
 
+#include <mpt/mpi/attached_buffer.hpp>
 #include <mpt/mpi/caching.hpp>
 #include <mpt/mpi/collectives.hpp>
 #include <mpt/mpi/errors.hpp>
+#include <mpt/mpi/group_algebra.hpp>
 #include <mpt/mpi/message.hpp>
 #include <mpt/mpi/nonblocking.hpp>
 #include <mpt/mpi/request.hpp>
@@ -45,9 +47,11 @@ template <class Stack> struct communicator_state {
     mutable cached attached{communicator_keys(), this};         // mpi/communicators.hpp
     mutable std::uint32_t asserted = 0;                         // hints, likewise
     mutable native_atomics::atomic<std::uint32_t> schedules{0}; // collectives begun so far that do not block
+    mutable buffer_place<attached_buffer<Stack>> buffer{};      // of its buffered sends
+    buffer_origin<Stack> origin;
 
-    communicator_state(runtime<Stack>& r, context_id context, group g, rank me_here)
-        : run{&r}, wire{r.lane_of(context), context}, who{std::move(g)}, me{me_here} {}
+    communicator_state(runtime<Stack>& r, context_id context, group g, rank me_here, buffer_origin<Stack> from = {})
+        : run{&r}, wire{r.lane_of(context), context}, who{std::move(g)}, me{me_here}, origin{std::move(from)} {}
     /// Odd: even ones are those of the C interface, which may use the same communicator.
     std::uint32_t next_schedule() const noexcept {
         return 2 * schedules.fetch_add(1, std::memory_order_relaxed) + 1; // order: the program orders its collectives
@@ -156,7 +160,7 @@ public:
             check_from("irecv", from, t);
             auto box = std::make_unique<C>();
             if (from == proc_null) return future<C>{std::move(box), request{}};
-            auto* r = s_->wire.start_recv(world(from), t, sink{}, &grow<C>, box.get());
+            auto* r = s_->wire.start_recv(world(from), t, sink{}, &detail::grow<C>, box.get());
             return future<C>{std::move(box), request{s_->wire, s_->who, r, 0}};
         });
     }
@@ -208,19 +212,19 @@ public:
     }
 
     // --- new communicators --------------------------------------------------------------------------------------------------------
-    /// The same group, a context of its own. Collective. Section 7.4.2.
-    as<communicator<Stack>> dup() const {
+    /// The same group, what copy callbacks give, a context of its own. asserted: its hints (dup_with_info). Collective. Section 7.4.2.
+    as<communicator<Stack>> dup(std::uint32_t asserted = 0) const {
         return Errors::run([&] {
-            auto context = size() ? s_->run->new_context() : context_id{};
-            coll::broadcast(this->team(), std::as_writable_bytes(std::span{&context, 1}), 0);
-            communicator<Stack> twin{*s_->run, context, s_->who, s_->me};
+            auto twin = bare_twin();
+            twin.native().asserted = asserted;
             s_->attached.copy_to(twin.native().attached);
             return twin;
         });
     }
-    /// The same, begun here; its wait() gives the communicator, with the topology of one that has it. All ranks begin it.
-    as<collective_request<Stack, communicator<Stack>>> idup() const {
-        return Errors::run([&] { return duplicated([](communicator<Stack> c) { return c; }); });
+    /// The same, begun here, where the attributes are copied; its wait() gives the communicator, with the topology of one that has it. All
+    /// ranks begin it.
+    as<collective_request<Stack, communicator<Stack>>> idup(std::uint32_t asserted = 0) const {
+        return Errors::run([&] { return duplicated(asserted, [](communicator<Stack> c) { return c; }); });
     }
     /// One communicator for each color, ranks ordered by key, then by rank here. Ranks without a color get none. Collective.
     as<std::optional<communicator<Stack>>> split(std::optional<int> color, int key = 0) const {
@@ -228,15 +232,25 @@ public:
     }
 
 protected:
-    /// make(communicator) is what wait() gives.
-    template <class Make> auto duplicated(Make make) const {
+    /// The same group and a context of its own, nothing else. Collective.
+    communicator<Stack> bare_twin() const {
+        auto context = s_->run->new_context();
+        coll::broadcast(this->team(), std::as_writable_bytes(std::span{&context, 1}), 0);
+        return communicator<Stack>{*s_->run, context, s_->who, s_->me, s_->origin};
+    }
+    /// make(communicator) is what wait() gives. Until then the twin has no context.
+    template <class Make> auto duplicated(std::uint32_t asserted, Make make) const {
+        communicator<Stack> twin{*s_->run, context_id{}, s_->who, s_->me, s_->origin};
+        twin.native().asserted = asserted;
+        s_->attached.copy_to(twin.native().attached);
         return this->started(
-            size() ? s_->run->new_context() : context_id{},
-            [](auto const& t, context_id& c) {
-                coll::broadcast(t, std::as_writable_bytes(std::span{&c, 1}), 0);
+            std::pair{s_->run->new_context(), std::move(twin)},
+            [](auto const& t, auto& d) {
+                coll::broadcast(t, std::as_writable_bytes(std::span{&d.first, 1}), 0);
             },
-            [run = s_->run, who = s_->who, me = s_->me, make](context_id c) {
-                return make(communicator<Stack>{*run, c, who, me});
+            [make](auto& d) {
+                d.second.agree_on(d.first);
+                return make(std::move(d.second));
             });
     }
 
@@ -290,42 +304,19 @@ private:
     template <class C> message_info recv_container(C& c, mpt::rank from, mpt::tag t) const {
         check_from("recv", from, t);
         if (from == proc_null) return {proc_null, any_tag, 0};
-        auto const out = s_->wire.recv_provided(world(from), t, &grow<C>, &c);
+        auto const out = s_->wire.recv_provided(world(from), t, &detail::grow<C>, &c);
         auto const m = detail::seen_by("recv", s_->who, out, 0);
         constexpr auto one = sizeof(std::ranges::range_value_t<C>);
         if (m.bytes % one != 0) checks::not_whole("recv", m.bytes, one);
         return m;
     }
-    /// The engine's question once it knows the size: room, please.
-    template <class C> static status grow(protocol::request& r, std::uint64_t bytes) {
-        auto& c = *static_cast<C*>(r.user);
-        constexpr auto one = sizeof(std::ranges::range_value_t<C>);
-        try {
-            c.resize((bytes + one - 1) / one);
-        } catch (std::bad_alloc const&) { return status::no_memory; } catch (std::length_error const&) {
-            return status::no_memory;
-        }
-        r.into = sink{std::as_writable_bytes(std::span{std::ranges::data(c), std::ranges::size(c)})};
-        return status::ok;
-    }
-
     std::optional<communicator<Stack>> split_by(std::optional<int> color, int key) const {
-        struct vote {
-            std::int32_t colored, color, key, rank;
-            std::uint64_t context; // the one that counts is the leader's
-        };
-        vote const mine{color.has_value(), color.value_or(0), key, s_->me, static_cast<std::uint64_t>(s_->run->new_context())};
-        auto votes = this->allgathered(mine);
+        detail::color_vote const mine{color.has_value(), color.value_or(0), key, s_->run->new_context()};
+        auto const votes = this->allgathered(mine);
         if (!color) return std::nullopt;
-        std::erase_if(votes, [&](vote const& v) { return !v.colored || v.color != *color; });
-        std::stable_sort(votes.begin(), votes.end(), [](vote const& a, vote const& b) { return a.key < b.key; });
-        std::vector<std::int32_t> members;
-        mpt::rank me{0};
-        for (auto const& v : votes) {
-            if (v.rank == s_->me) me = mpt::rank{members.size()};
-            members.push_back(s_->who.world(v.rank));
-        }
-        return communicator<Stack>{*s_->run, context_id{votes.front().context}, group::of(std::move(members)), me};
+        auto who = detail::of_color(s_->who, s_->who, votes, mine);
+        auto const me = *who.find(s_->who.world(s_->me));
+        return communicator<Stack>{*s_->run, detail::context_of_color(votes, mine), std::move(who), me, s_->origin};
     }
 };
 
@@ -390,11 +381,15 @@ template <class Stack> class communicator : public communicator_view<Stack> {
     explicit communicator(std::unique_ptr<communicator_state<Stack>> s) : communicator_view<Stack>{*s}, own_{std::move(s)} {}
 
 public:
-    communicator(runtime<Stack>& run, context_id context, group who, rank me)
-        : communicator{std::make_unique<communicator_state<Stack>>(run, context, std::move(who), me)} {}
+    communicator(runtime<Stack>& run, context_id context, group who, rank me, buffer_origin<Stack> from = {})
+        : communicator{std::make_unique<communicator_state<Stack>>(run, context, std::move(who), me, std::move(from))} {}
     communicator(communicator&&) noexcept = default;
     communicator& operator=(communicator&&) noexcept = default;
     communicator_view<Stack> view() const noexcept { return *this; }
+
+private:
+    template <class, class> friend class communicator_view;
+    void agree_on(context_id c) { own_->wire = {own_->run->lane_of(c), c}; }
 };
 
 } // namespace mpt::inline v0

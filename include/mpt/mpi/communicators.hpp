@@ -38,12 +38,6 @@ namespace detail {
 inline context_id aside_for_group(context_id parent, std::int32_t tag) {
     return drawn_context(hash_of("create_group", static_cast<std::uint64_t>(parent), tag));
 }
-inline void require_subset(group const& who, group const& of) {
-    for (std::int32_t i = 0; i < who.size(); ++i)
-        if (!of.find(who.world(i)))
-            throw mpi_error{error_class::group, "rank " + std::to_string(i) + " of group is not in comm, which has " +
-                                                    std::to_string(of.size()) + " processes"};
-}
 
 /// Where this thread runs, by a name of MPI_Get_hw_resource_info, or without its "hwloc://".
 inline std::int32_t color_by_hardware(std::string_view name) {
@@ -104,7 +98,7 @@ template <class Stack, class Errors> auto create(communicator_view<Stack, Errors
         auto const me = who.find(run.me());
         if (!me) return std::nullopt;
         auto const leader = static_cast<std::size_t>(on.members().find(who.world(0))->value);
-        return communicator<Stack>{run, contexts[leader], who, *me};
+        return communicator<Stack>{run, contexts[leader], who, *me, on.native().origin};
     });
 }
 /// Collective over the group. Calls at once, by several threads, have tags of their own.
@@ -121,7 +115,7 @@ auto create_group(communicator_view<Stack, Errors> const& on, group const& who, 
         coll::team<Stack> const team{channel<Stack>{run.lane_of(side), side}, who, *me, calls};
         auto context = run.new_context();
         coll::broadcast(team, coll::place{std::as_writable_bytes(std::span{&context, 1})}, 0);
-        return communicator<Stack>{run, context, who, *me};
+        return communicator<Stack>{run, context, who, *me, on.native().origin};
     });
 }
 /// Collective over all of `on`; without a kind a rank takes no part.
@@ -145,8 +139,11 @@ template <class View> void set_info(View const& on, info const& given) {
     set = hints::taken(given, set);
 }
 template <class View> info get_info(View const& on) { return hints::shown(on.native().asserted); }
+/// A dup and an idup, of communicators of any sort, with these hints.
+template <class View> auto dup_with_info(View const& on, info const& hints) { return on.dup(hints::taken(hints)); }
+template <class View> auto idup_with_info(View const& on, info const& hints) { return on.idup(hints::taken(hints)); }
 
-/// A dup has what copy callbacks give; an idup has none.
+/// A dup and an idup have what copy callbacks give, others have none.
 template <class View> cached& attributes_of(View const& on) noexcept { return on.native().attached; }
 
 } // namespace mpt::inline v0

@@ -29,7 +29,10 @@ public:
         : run_{std::make_unique<runtime<Stack>>(the_only(std::move(m)), v, how)} {
         enlist();
     }
-    ~environment() { process_registry::instance().remove(this); }
+    ~environment() {
+        buffers_->settle();
+        process_registry::instance().remove(this);
+    }
     environment(environment const&) = delete;
     environment& operator=(environment const&) = delete;
 
@@ -53,6 +56,10 @@ public:
     [[noreturn]] void abort(int code, std::string_view why = {}) noexcept { run_->job().abort(code, why); }
 
     runtime<Stack>& native() noexcept { return *run_; }
+    /// Error classes and codes that the program adds; a communicator's handler is its error policy.
+    error_registry& errors() noexcept { return errors_; }
+    /// Of buffered sends (mpi/buffered.hpp).
+    std::shared_ptr<buffer_home<Stack>> const& buffers() const noexcept { return buffers_; }
 
 private:
     /// A process is one rank: two environments would share its memory.
@@ -65,10 +72,11 @@ private:
         return m;
     }
     void enlist() {
-        world_ = std::make_unique<communicator_state<Stack>>(*run_, runtime<Stack>::world_context,
-                                                             group::range(0, run_->size()), run_->me());
+        world_ =
+            std::make_unique<communicator_state<Stack>>(*run_, runtime<Stack>::world_context, group::range(0, run_->size()),
+                                                        run_->me(), buffer_origin<Stack>{buffers_, {}});
         self_ = std::make_unique<communicator_state<Stack>>(*run_, runtime<Stack>::self_context, group::range(run_->me(), 1),
-                                                            mpt::rank{0});
+                                                            mpt::rank{0}, buffer_origin<Stack>{buffers_, {}});
         static std::string const name = Stack::describe(); // rows keep a view of it
         process_registry::instance().add({.stack = name,
                                           .layout = Stack::layout(),
@@ -78,7 +86,9 @@ private:
                                           .environment = this});
     }
 
+    error_registry errors_;
     std::unique_ptr<runtime<Stack>> run_;
+    std::shared_ptr<buffer_home<Stack>> buffers_ = std::make_shared<buffer_home<Stack>>();
     std::unique_ptr<communicator_state<Stack>> world_, self_;
 };
 

@@ -121,6 +121,9 @@ std::span<error_class_row const> error_class_rows() noexcept;
 /// The class that an error of ours belongs to.
 error_class class_of(errc code) noexcept;
 
+/// The code that a C function returns for an error.
+std::int32_t mpi_code_of(error const& e) noexcept;
+
 /// An error whose class MPI names more closely than errc does, or whose code came from a function of the user.
 class mpi_error : public error {
     std::int32_t mpi_code_;
@@ -128,13 +131,12 @@ class mpi_error : public error {
 public:
     mpi_error(error_class which, std::string const& what) : mpi_error{static_cast<std::int32_t>(which), what} {}
     mpi_error(std::int32_t mpi_code, std::string const& what) : error{errc::argument, what}, mpi_code_{mpi_code} {}
+    /// The same error, and the code that C would return for it.
+    explicit mpi_error(error const& e) : error{e}, mpi_code_{mpi_code_of(e)} {}
     std::int32_t mpi_code() const noexcept { return mpi_code_; }
 };
 
-/// The code that a C function returns for an error.
-std::int32_t mpi_code_of(error const& e) noexcept;
-
-/// The classes and codes that the user added. Errors are mpt::error of class argument, and change nothing.
+/// The classes and codes that the user added (environment::errors()). Errors are mpt::error of class argument, and change nothing.
 class error_registry {
 public:
     error_registry();

@@ -1,9 +1,10 @@
 /// mpi/errors - how the C++ facade tells of an error: a policy of the communicator's type.
 ///
 ///   errors::throwing    (default) throws mpt::error                     recv(...) -> T
-///   errors::returning   gives result<T>: a value or an mpt::error       recv(...) -> result<T>
+///   errors::returning   gives result<T>: a value or an mpt::mpi_error   recv(...) -> result<T>
 ///   errors::aborting    prints the sentence and ends the job            recv(...) -> T
 ///
+///   mpi_code_of(error) is MPI's code of what was thrown, result<T>::error().mpi_code() of what was returned (mpi/error_classes.hpp).
 ///   An argument error leaves everything as it was: the communicator goes on working, whatever the policy.
 #pragma once
 #include <cstdio>
@@ -12,17 +13,17 @@
 #include <utility>
 #include <variant>
 
-#include <mpt/core/error.hpp>
+#include <mpt/mpi/error_classes.hpp>
 
 namespace mpt::inline v0 {
 
 /// A value or an error. Asking for the value of an error throws it.
 template <class T> class [[nodiscard]] result {
-    std::variant<T, mpt::error> v_;
+    std::variant<T, mpi_error> v_;
 
 public:
     result(T value) : v_{std::in_place_index<0>, std::move(value)} {}
-    result(mpt::error e) : v_{std::in_place_index<1>, std::move(e)} {}
+    result(mpt::error const& e) : v_{std::in_place_index<1>, e} {}
     explicit operator bool() const noexcept { return v_.index() == 0; }
     bool has_value() const noexcept { return v_.index() == 0; }
     T& value() & { return check(), *std::get_if<0>(&v_); }
@@ -31,7 +32,7 @@ public:
     T& operator*() & { return value(); }
     T&& operator*() && { return std::move(*this).value(); }
     T* operator->() { return &value(); }
-    mpt::error const& error() const { return std::get<1>(v_); }
+    mpi_error const& error() const { return std::get<1>(v_); }
 
 private:
     void check() const {
@@ -39,17 +40,17 @@ private:
     }
 };
 template <> class [[nodiscard]] result<void> {
-    std::variant<std::monostate, mpt::error> v_;
+    std::variant<std::monostate, mpi_error> v_;
 
 public:
     result() = default;
-    result(mpt::error e) : v_{std::move(e)} {}
+    result(mpt::error const& e) : v_{std::in_place_index<1>, e} {}
     explicit operator bool() const noexcept { return v_.index() == 0; }
     bool has_value() const noexcept { return v_.index() == 0; }
     void value() const {
         if (auto const* e = std::get_if<1>(&v_)) throw *e;
     }
-    mpt::error const& error() const { return std::get<1>(v_); }
+    mpi_error const& error() const { return std::get<1>(v_); }
 };
 
 namespace errors {

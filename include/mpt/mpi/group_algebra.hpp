@@ -13,10 +13,13 @@
 ///   Tests   test/mpi_group_algebra_test.cpp
 ///   Source  MPI-4.1 sections 7.3.1 and 7.3.2
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
-#include <mpt/core/error.hpp>
+#include <mpt/mpi/error_classes.hpp>
 #include <mpt/stack/group.hpp>
 
 namespace mpt::inline v0 {
@@ -49,4 +52,39 @@ void translate_ranks(group const& from, std::span<std::int32_t const> ranks, gro
 comparison compare(group const& a, group const& b);
 
 } // namespace groups
+
+namespace detail {
+
+inline void require_subset(group const& who, group const& of) {
+    for (std::int32_t i = 0; i < who.size(); ++i)
+        if (!of.find(who.world(i)))
+            throw mpi_error{error_class::group, "rank " + std::to_string(i) + " of group is not in comm, which has " +
+                                                    std::to_string(of.size()) + " processes"};
+}
+
+/// What a process says of the communicator that it wants to be in.
+struct color_vote {
+    std::int32_t colored, color, key;
+    context_id context; // the first one's of a color counts
+
+    bool agrees_with(color_vote const& other) const noexcept {
+        return colored != 0 && other.colored != 0 && color == other.color;
+    }
+};
+/// Those ranks of a side that agree with `mine`, by rising key, then by rank. votes: of all processes, in the order of `all`.
+inline group of_color(group const& side, group const& all, std::span<color_vote const> votes, color_vote const& mine) {
+    auto const of = [&](std::int32_t r) -> color_vote const& {
+        return votes[static_cast<std::size_t>(all.find(side.world(r))->value)];
+    };
+    std::vector<std::int32_t> ranks;
+    for (std::int32_t r = 0; r < side.size(); ++r)
+        if (of(r).agrees_with(mine)) ranks.push_back(r);
+    std::ranges::stable_sort(ranks, {}, [&](std::int32_t r) { return of(r).key; });
+    return groups::incl(side, ranks);
+}
+inline context_id context_of_color(std::span<color_vote const> votes, color_vote const& mine) noexcept {
+    return std::ranges::find_if(votes, [&](color_vote const& v) { return v.agrees_with(mine); })->context;
+}
+
+} // namespace detail
 } // namespace mpt::inline v0

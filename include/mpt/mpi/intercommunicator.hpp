@@ -6,6 +6,7 @@
 ///        auto theirs = across.allgather(x);              // what the other side brings
 ///        auto sum = across.reduce(x, std::plus{}, 2);    // to rank 2 of the other side, who says mpt::root_here
 ///        auto all = across.merge(high);                  // one group of both
+///        auto few = across.split(color);                 // those of one color, of both sides;  mpt::create(across, members): by group
 ///
 ///   rank() and size() are this side's; whoever a message names, or comes from, is of the other. In a collective with a root the other
 ///   side names its rank, the root root_here, and those beside it root_beside, or they leave the call out.
@@ -29,8 +30,9 @@ template <class Stack> class intercommunicator;
 /// What an intercommunicator is: a communicator whose ranks are the other side's, and this side.
 template <class Stack> struct intercommunicator_state : communicator_state<Stack> {
     group ours;
-    intercommunicator_state(runtime<Stack>& r, context_id context, group mine, rank me_here, group others)
-        : communicator_state<Stack>{r, context, std::move(others), me_here}, ours{std::move(mine)} {}
+    intercommunicator_state(runtime<Stack>& r, context_id context, group mine, rank me_here, group others,
+                            buffer_origin<Stack> from = {})
+        : communicator_state<Stack>{r, context, std::move(others), me_here, std::move(from)}, ours{std::move(mine)} {}
 };
 
 template <class Stack, class Errors = errors::throwing> class intercommunicator_view
@@ -76,15 +78,46 @@ public:
     using messages::ssend;
 
     // --- new communicators --------------------------------------------------------------------------------------------------------
-    /// The same sides, a context of their own. Collective.
-    as<intercommunicator<Stack>> dup() const {
+    /// The same sides, what copy callbacks give, a context of their own. asserted: its hints (dup_with_info). Collective.
+    as<intercommunicator<Stack>> dup(std::uint32_t asserted = 0) const {
         return Errors::run([&] {
             auto const all = coll::both(s_->ours, s_->who);
             auto agreed = s_->run->new_context();
             coll::broadcast(everybody(all), std::as_writable_bytes(std::span{&agreed, 1}), 0);
-            intercommunicator<Stack> twin{*s_->run, agreed, s_->ours, s_->me, s_->who};
-            s_->attached.copy_to(twin.native().attached);
-            return twin;
+            return twin(agreed, asserted);
+        });
+    }
+    /// The same, begun here, where the attributes are copied; its wait() gives the twin.
+    as<collective_request<Stack, intercommunicator<Stack>>> idup(std::uint32_t asserted = 0) const {
+        return Errors::run([&] {
+            auto const all = coll::both(s_->ours, s_->who);
+            return detail::started_by(
+                everybody(all), s_->next_schedule(), std::pair{s_->run->new_context(), twin(context_id{}, asserted)},
+                [](auto const& t, auto& d) {
+                    coll::broadcast(t, std::as_writable_bytes(std::span{&d.first, 1}), 0);
+                },
+                [](auto& d) {
+                    d.second.agree_on(d.first);
+                    return std::move(d.second);
+                });
+        });
+    }
+    /// One intercommunicator for each color, each side ordered by key, then by rank here. Ranks without a color get none, nor do those
+    /// whose color nobody has on the other side. Collective. Section 7.4.2.
+    as<std::optional<intercommunicator<Stack>>> split(std::optional<int> color, int key = 0) const {
+        return Errors::run([&]() -> std::optional<intercommunicator<Stack>> {
+            auto const all = coll::both(s_->ours, s_->who);
+            detail::color_vote const mine{color.has_value(), color.value_or(0), key, s_->run->new_context()};
+            std::vector<detail::color_vote> votes(static_cast<std::size_t>(all.size()));
+            coll::allgather(everybody(all), source{&mine, sizeof mine},
+                            coll::blocks{std::as_writable_bytes(std::span{votes}), sizeof mine});
+            if (!color) return std::nullopt;
+            auto const side = [&](group const& g) { return detail::of_color(g, all, votes, mine); };
+            auto ours = side(s_->ours), others = side(s_->who);
+            if (others.size() == 0) return std::nullopt;
+            auto const me = *ours.find(world_rank());
+            return intercommunicator<Stack>{
+                *s_->run, detail::context_of_color(votes, mine), std::move(ours), me, std::move(others), s_->origin};
         });
     }
     /// One group of both sides: the side that says high comes last. Collective. Section 7.6.2.
@@ -92,7 +125,7 @@ public:
         return Errors::run([&] {
             auto const all = coll::both(s_->ours, s_->who);
             auto const one = coll::merge(everybody(all), s_->ours, s_->who, high, s_->run->new_context());
-            return communicator<Stack>{*s_->run, one.context, one.members, *one.members.find(world_rank())};
+            return communicator<Stack>{*s_->run, one.context, one.members, *one.members.find(world_rank()), s_->origin};
         });
     }
 
@@ -202,6 +235,12 @@ public:
     }
 
 private:
+    intercommunicator<Stack> twin(context_id agreed, std::uint32_t asserted) const {
+        intercommunicator<Stack> made{*s_->run, agreed, s_->ours, s_->me, s_->who, s_->origin};
+        made.native().asserted = asserted;
+        s_->attached.copy_to(made.native().attached);
+        return made;
+    }
     coll::between<coll::team<Stack>> sides() const noexcept {
         return {coll::team<Stack>{s_->wire, s_->ours, s_->me, s_->rooted_calls}, s_->who};
     }
@@ -237,8 +276,9 @@ template <class Stack> class intercommunicator : public intercommunicator_view<S
     explicit intercommunicator(std::unique_ptr<state> s) : intercommunicator_view<Stack>{*s}, own_{std::move(s)} {}
 
 public:
-    intercommunicator(runtime<Stack>& run, context_id context, group mine, rank me, group others)
-        : intercommunicator{std::make_unique<state>(run, context, std::move(mine), me, std::move(others))} {}
+    intercommunicator(runtime<Stack>& run, context_id context, group mine, rank me, group others,
+                      buffer_origin<Stack> from = {})
+        : intercommunicator{std::make_unique<state>(run, context, std::move(mine), me, std::move(others), std::move(from))} {}
     /// Collective over `local` and the other side's. The leaders, who are ranks `leader` of their sides, find each other by `peer`, in which
     /// both are: there the other one is remote_leader. peer and remote_leader count at the leader only. Section 7.6.2.
     template <class Local, class Peer> intercommunicator(communicator_view<Stack, Local> local, rank leader,
@@ -249,6 +289,8 @@ public:
     intercommunicator_view<Stack> view() const noexcept { return *this; }
 
 private:
+    template <class, class> friend class intercommunicator_view;
+    void agree_on(context_id c) { own_->wire = {own_->run->lane_of(c), c}; }
     static std::unique_ptr<state> met(communicator_state<Stack> const& local, rank leader,
                                       communicator_state<Stack> const& peer, rank remote_leader, tag t) {
         checks::to("intercommunicator", leader, local.who.size());
@@ -261,8 +303,18 @@ private:
         if (auto const r = coll::on_both(local.who, found.members))
             throw error{errc::argument, "mpt: intercommunicator: the two groups are not disjoint: rank " +
                                             std::to_string(r->value) + " of the job is in both"};
-        return std::make_unique<state>(*local.run, found.context, local.who, local.me, std::move(found.members));
+        return std::make_unique<state>(*local.run, found.context, local.who, local.me, std::move(found.members), local.origin);
     }
 };
+
+/// Collective over both sides: an intercommunicator of some ranks of each, in the order of the group that their side names; nothing for
+/// those outside it, and for everybody where the other side names nobody. Section 7.4.2.
+template <class Stack, class Errors> auto create(intercommunicator_view<Stack, Errors> const& on, group const& who) {
+    return Errors::run([&] {
+        detail::require_subset(who, on.members());
+        auto const place = who.find(on.members().world(on.rank()));
+        return on.template with<errors::throwing>().split(place ? std::optional{0} : std::nullopt, place.value_or(rank{0}));
+    });
+}
 
 } // namespace mpt::inline v0

@@ -125,8 +125,8 @@ public:
     /// Whom this rank hears of, and whom it tells, in the order of the shares.
     std::span<mpt::rank const> sources() const noexcept { return shape_->sources(); }
     std::span<mpt::rank const> destinations() const noexcept { return shape_->destinations(); }
-    as<topology_communicator<Stack>> dup() const;
-    begun<topology_communicator<Stack>> idup() const;
+    as<topology_communicator<Stack>> dup(std::uint32_t asserted = 0) const;
+    begun<topology_communicator<Stack>> idup(std::uint32_t asserted = 0) const;
 
     /// all: room for what each source brings. Section 8.6.1.
     template <sendable T, receivable R> as<void> neighbor_allgather(T const& mine, R&& all) const {
@@ -261,15 +261,17 @@ public:
     topology_view<Stack> view() const noexcept { return *this; }
 };
 
-template <class Stack, class Errors> auto topology_view<Stack, Errors>::dup() const -> as<topology_communicator<Stack>> {
+template <class Stack, class Errors> auto topology_view<Stack, Errors>::dup(std::uint32_t asserted) const
+    -> as<topology_communicator<Stack>> {
     return Errors::run([&] {
-        return topology_communicator<Stack>{this->base::template with<errors::throwing>().dup(), *shape_};
+        return topology_communicator<Stack>{this->base::template with<errors::throwing>().dup(asserted), *shape_};
     });
 }
 
-template <class Stack, class Errors> auto topology_view<Stack, Errors>::idup() const -> begun<topology_communicator<Stack>> {
+template <class Stack, class Errors> auto topology_view<Stack, Errors>::idup(std::uint32_t asserted) const
+    -> begun<topology_communicator<Stack>> {
     return Errors::run([&] {
-        return this->duplicated([shape = *shape_](communicator<Stack> c) {
+        return this->duplicated(asserted, [shape = *shape_](communicator<Stack> c) {
             return topology_communicator<Stack>{std::move(c), shape};
         });
     });
@@ -294,7 +296,8 @@ with_topology(communicator_view<Stack, Errors> const& c, dist_graph shape) {
     return Errors::run([&] {
         for (auto const* list : {&shape.in(), &shape.out()})
             for (auto const r : list->ranks) checks::to("with_topology", r, c.size());
-        return topology_communicator<Stack>{c.template with<errors::throwing>().dup(), topology{std::move(shape)}};
+        auto all = c.template with<errors::throwing>().split(0, c.rank()); // not a dup: it gets none of the attributes
+        return topology_communicator<Stack>{std::move(*all), topology{std::move(shape)}};
     });
 }
 

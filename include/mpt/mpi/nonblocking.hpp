@@ -81,6 +81,20 @@ private:
     }
 };
 
+namespace detail {
+/// The next collective of a team that does not block. record(team, held) is what the algorithm does with the data; take(held) what
+/// comes of them.
+template <class Stack, class Held, class Record, class Take>
+auto started_by(coll::team<Stack> const& t, std::uint32_t number, Held held, Record const& record, Take take) {
+    using work = begun_with<Stack, Held, Take>;
+    auto w = std::make_unique<work>(std::move(held), std::move(take));
+    w->steps.emplace(t, number, [&](auto const& recorder) { record(recorder, w->held); });
+    w->steps->start();
+    using result = decltype(w->take());
+    return collective_request<Stack, result>{std::unique_ptr<begun<Stack, result>>{std::move(w)}};
+}
+} // namespace detail
+
 template <class View, class Stack, class Errors> class nonblocking_collectives {
     template <class T> using request = collective_request<Stack, T>;
     template <class T> using as = typename Errors::template as<request<T>>;
@@ -204,16 +218,10 @@ public:
     }
 
 protected:
-    /// record(team, held) is what the algorithm does with the data; take(held) what comes of them.
     template <class Held, class Record, class Take> auto started(Held held, Record const& record, Take take) const {
-        using work = detail::begun_with<Stack, Held, Take>;
-        auto w = std::make_unique<work>(std::move(held), std::move(take));
         auto const& s = self().native();
-        w->steps.emplace(coll::team<Stack>{s.wire, s.who, s.me, s.rooted_calls}, s.next_schedule(),
-                         [&](auto const& t) { record(t, w->held); });
-        w->steps->start();
-        using result = decltype(w->take());
-        return request<result>{std::unique_ptr<detail::begun<Stack, result>>{std::move(w)}};
+        coll::team<Stack> const t{s.wire, s.who, s.me, s.rooted_calls};
+        return detail::started_by(t, s.next_schedule(), std::move(held), record, std::move(take));
     }
 
 private:

@@ -38,6 +38,19 @@ namespace detail {
     return {source, out.label, static_cast<std::size_t>(out.bytes), out.how == status::cancelled};
 }
 
+/// The engine's question once it knows the size: room, please.
+template <class C> status grow(protocol::request& r, std::uint64_t bytes) {
+    auto& c = *static_cast<C*>(r.user);
+    constexpr auto one = sizeof(std::ranges::range_value_t<C>);
+    try {
+        c.resize((bytes + one - 1) / one);
+    } catch (std::bad_alloc const&) { return status::no_memory; } catch (std::length_error const&) {
+        return status::no_memory;
+    }
+    r.into = sink{std::as_writable_bytes(std::span{std::ranges::data(c), std::ranges::size(c)})};
+    return status::ok;
+}
+
 /// What the program says of an operation that is its own (mpi/generalized.hpp). Empty functions: nothing is asked or done.
 struct user_operation {
     std::function<message_info()> query;

@@ -91,4 +91,13 @@ template <class T> auto room_of(T&& v) noexcept {
 /// The element type of a value (itself) or a range.
 template <class T> using element_t = typename detail::element_of<T>::type;
 
+/// Data that are there as long as a plan: an lvalue, or a view of elements.
+template <class T>
+concept standing = sendable<T> && (std::is_lvalue_reference_v<T> || std::ranges::borrowed_range<T>);
+/// The same, or a layout of such.
+template <class T>
+concept standing_data = standing<T> || (laid_out<T> && std::is_lvalue_reference_v<T>);
+template <class T>
+concept standing_room = receivable<T> || (laid_out_room<T> && std::is_lvalue_reference_v<T>);
+
 } // namespace mpt::inline v0

@@ -161,15 +161,19 @@ template <class Stack> context_id agreed_context(runtime<Stack>& run, group cons
 template <class Stack = standard_stack> class [[nodiscard]] session {
     std::shared_ptr<session_home<Stack>> home_;
     environment<Stack>* env_;
+    std::shared_ptr<buffer_home<Stack>> buffers_ = std::make_shared<buffer_home<Stack>>();
 
 public:
     session() : session{session_home<Stack>::of_process()} {}
     explicit session(std::shared_ptr<session_home<Stack>> home) : home_{std::move(home)}, env_{&home_->enter()} {}
     session(session&&) noexcept = default;
-    session& operator=(session&& o) noexcept { return std::swap(home_, o.home_), std::swap(env_, o.env_), *this; }
+    session& operator=(session&& o) noexcept {
+        return std::swap(home_, o.home_), std::swap(env_, o.env_), std::swap(buffers_, o.buffers_), *this;
+    }
     /// Waits until what was sent has left this process.
     ~session() {
         if (!home_) return;
+        buffers_->settle();
         try {
             home_->leave();
         } catch (error const&) { // the job was ended meanwhile
@@ -183,9 +187,11 @@ public:
     /// Collective over the group. Ranks that make several at once, in several threads, tell them apart by their tags.
     communicator<Stack> communicator_of(group const& who, std::string_view tag) const {
         auto const context = agreed_context(env_->native(), who, tag);
-        return {env_->native(), context, who, *who.find(env_->native().me())};
+        return {env_->native(), context, who, *who.find(env_->native().me()), {env_->buffers(), buffers_}};
     }
     runtime<Stack>& native() const noexcept { return env_->native(); }
+    /// Of buffered sends (mpi/buffered.hpp).
+    std::shared_ptr<buffer_home<Stack>> const& buffers() const noexcept { return buffers_; }
 };
 
 session() -> session<>;

@@ -8,15 +8,6 @@
 
 namespace mpt::inline v0 {
 
-/// Data that are there as long as a plan: an lvalue, or a view of elements.
-template <class T>
-concept standing = sendable<T> && (std::is_lvalue_reference_v<T> || std::ranges::borrowed_range<T>);
-/// The same, or a layout of such.
-template <class T>
-concept standing_data = standing<T> || (laid_out<T> && std::is_lvalue_reference_v<T>);
-template <class T>
-concept standing_room = receivable<T> || (laid_out_room<T> && std::is_lvalue_reference_v<T>);
-
 namespace detail {
 
 /// Packed bytes of a layout.
@@ -98,6 +89,34 @@ public:
         check("scatter", root);
         if (at(root)) share("scatter", pieces.size(), one.size());
         coll::scatter(all_, cut(pieces), one, root);
+    }
+    /// The root's part of gather() and its like where its own piece is in its place already; the others call gather(), as ever.
+    template <standing_room R>
+        requires one_side
+    void gather_in_place(R&& all) const {
+        sink const pieces{room_of(all)};
+        share("gather_in_place", pieces.size(), pieces.size() / static_cast<std::size_t>(pieces_));
+        coll::gather(all_, coll::in_place, cut(pieces), me_);
+    }
+    template <class Lists>
+        requires one_side
+    void gatherv_in_place(Lists& all) const {
+        fits("gatherv_in_place", all);
+        coll::gatherv(all_, coll::in_place, rooms(all), me_);
+    }
+    /// The same of scatter(): the root's piece stays in its place.
+    template <standing_data R>
+        requires one_side
+    void scatter_in_place(R&& all) const {
+        source const pieces{bytes_of(all)};
+        share("scatter_in_place", pieces.size(), pieces.size() / static_cast<std::size_t>(pieces_));
+        coll::scatter(all_, cut(pieces), coll::in_place, me_);
+    }
+    template <class Lists>
+        requires one_side
+    void scatterv_in_place(Lists& all) const {
+        fits("scatterv_in_place", all);
+        coll::scatterv(all_, lists(all), coll::in_place, me_);
     }
     template <class Lists, standing_room T> void scatterv(Lists& all, T&& mine, rank root) const {
         check("scatterv", root);
@@ -289,6 +308,13 @@ public:
         coll::exscan(all_, o, nullptr, o.origin(data), o.count(n));
     }
     /// This rank's part comes to the beginning of the data.
+    template <std::ranges::random_access_range Counts>
+        requires one_side
+    void reduce_scatter(void* data, Counts const& counts, typed_operation const& op) const {
+        auto const& o = keep(op);
+        if (std::ssize(counts) != ours()) checks::bad_pieces("reduce_scatter", std::size(counts), ours());
+        coll::reduce_scatter(all_, o, nullptr, o.origin(data), counted(o, counts));
+    }
     void reduce_scatter_block(void* data, std::int64_t each, typed_operation const& op) const
         requires one_side
     {

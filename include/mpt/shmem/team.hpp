@@ -80,6 +80,11 @@ public:
     maybe split(std::int32_t colour, std::int32_t key);
 
     coll::team<Stack> native() noexcept { return {wire_, who_, me_, rooted_calls_, &shared_}; }
+    /// The same in a reduction: by messages alone, where MPT_TEAM_NODE says that.
+    coll::team<Stack> reducing() noexcept {
+        bool const shares = run_->configuration().template get<"MPT_TEAM_NODE">();
+        return {wire_, who_, me_, rooted_calls_, shares ? &shared_ : nullptr};
+    }
 
 private:
     /// All PEs' teams can be as they are asked for; the same on all of them.

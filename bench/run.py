@@ -9,9 +9,12 @@ tables, and writes BENCH/results/<machine>/<date>.json and .md (a quick run: int
 A row is {group, name, bytes, value, unit, q1, q3, limit, ratio, ...}: medians and quartiles; ratio = value / limit of the same
 run. A benchmark `operation/policy[/...]` is held against the best `operation/role:NAME[/...]` of its program.
 """
-import argparse, datetime, json, os, pathlib, platform, re, signal, statistics, subprocess, sys, tempfile
+import argparse, datetime, json, os, pathlib, platform, re, shutil, signal, statistics, subprocess, sys, tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / 'tools'))
+import check_instructions
+
 SLOW = 1.6              # as calibration::slow_factor in bench/harness.hpp
 PATIENCE = 600          # seconds a program may take: a watchdog, far above what any needs
 UP_IS_GOOD = {'GB/s', 'M/s'}
@@ -112,6 +115,27 @@ class Session:
         print_google(rows)
         self.rows += rows
 
+    def instructions(self):
+        """What a small message takes, by each door: counted under callgrind, so other programs do not disturb it. The bound is the gate's."""
+        programs = {b: self.build / 'bench' / b.stem for b in sorted(HERE.glob('instructions*.txt')) if self.only.search(b.stem)}
+        if programs and not shutil.which('valgrind'):
+            return self.skipped.append({'program': 'instructions', 'why': 'no valgrind to count them with'})
+        for bounds, program in programs.items():
+            if not program.exists():
+                self.skipped.append({'program': bounds.stem, 'why': f'{program} is not built: it comes with the tests, by g++ for x86-64'})
+                continue
+            print(f'\n==== {bounds.stem}', flush=True)
+            with tempfile.TemporaryDirectory() as folder:
+                for name, most in check_instructions.bounds_of(bounds.read_text().splitlines()).items():
+                    try: n = check_instructions.count(str(program), name, folder)
+                    except SystemExit as why:
+                        self.failed.append(f'{bounds.stem} {name}: {str(why).splitlines()[0]}')
+                        continue
+                    print(f'  {name:<46}{digits(n):>8}  (the gate: {most})', flush=True)
+                    self.rows.append({'program': bounds.stem, 'group': 'Instructions of a message of 8 bytes', 'name': name, 'bytes': 8,
+                                      'value': n, 'unit': 'instructions', 'q1': n, 'q3': n, 'limit': None, 'limit_name': None,
+                                      'ratio': None, 'kept': 1, 'taken': 1, 'calm': True})
+
     def two(self):
         return cores()[:2]
 
@@ -131,6 +155,7 @@ class Session:
             self.rows_program('figures, 8 ranks on 1 CPU', ranks(8), one)
         else: self.skipped.append({'program': 'figures', 'why': 'no mptrun or no bench/figures in the build directory'})
         if not self.o.quick: self.again_where_slow()
+        self.instructions()
         for path in sorted(bench.glob('*_bench')):
             if path.is_file() and os.access(path, os.X_OK): self.google_program(path)
 

@@ -81,4 +81,24 @@ TYPED_TEST(coll_allgather, truth_values_are_gathered_too) {
         EXPECT_EQ(all, (std::vector<bool>{true, false, true}));
     });
 }
+
+TYPED_TEST(coll_allgather, by_one_rank_who_gathers_and_broadcasts_gives_the_same) {
+    auto const settings =
+        mpt::config::values{}.set<"MPT_ALLGATHER_VIA_ROOT">("1K").set<"MPT_UNEVEN_VIA_ROOT">("1K").set<"MPT_NODE_CALLS">("0");
+    for (int n : sizes_of_teams)
+        this->job(n, settings, [n](typename TestFixture::view world) {
+            auto const& s = world.native();
+            mpt::coll::team<TypeParam> const team{s.wire, s.who, s.me, s.rooted_calls};
+            for (std::size_t const more : {0u, 1u, 300u}) { // rank r has some bytes, and r times as many more
+                auto const size = [more](std::int32_t r) { return 7 + more * static_cast<std::size_t>(r); };
+                std::vector<std::vector<std::byte>> all;
+                for (int r = 0; r < n; ++r) all.emplace_back(size(r), std::byte(r == static_cast<int>(s.me) ? r + 1 : 0));
+                mpt::coll::allgather(team, std::nullopt, [&](std::int32_t r) -> mpt::coll::place {
+                    return std::span{all[static_cast<std::size_t>(r)]};
+                });
+                for (int r = 0; r < n; ++r)
+                    EXPECT_EQ(all[static_cast<std::size_t>(r)], std::vector(size(r), std::byte(r + 1))) << r << " of " << n;
+            }
+        });
+}
 } // namespace

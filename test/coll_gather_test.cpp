@@ -1,5 +1,6 @@
 #include <deque>
 
+#include "support/job_of.hpp"
 #include "support/scattered.hpp"
 #include "support/steps.hpp"
 #include <mpt/coll/gather.hpp>
@@ -80,5 +81,26 @@ TYPED_TEST(coll_gather, what_the_root_sends_itself_has_the_size_of_its_place) {
         coll::gatherv(team, readable(mine), coll::blocks{writable(all), 12}, 0);
     });
     EXPECT_NE(said.find("8 bytes came where 12 were expected, from rank 0"), std::string::npos) << said;
+}
+
+/// Rank 2's piece is too long to leave before the root asks for it, and rank 1 brings its own only when rank 2 has left.
+TYPED_TEST(coll_gather, pieces_that_are_taken_at_once_do_not_wait_for_each_other) {
+    watchdog const guard{"a gatherv at once"};
+    this->job(3, mpt::config::values{}.set<"MPT_GATHERV_AT_ONCE">("1M"), [](typename TestFixture::view world) {
+        auto const& s = world.native();
+        coll::team<TypeParam> const team{s.wire, s.who, s.me, s.rooted_calls};
+        auto const me = static_cast<int>(s.me);
+        auto const size = [](std::int32_t r) { return r == 2 ? std::size_t{500'000} : std::size_t{8}; };
+        std::vector<std::byte> const mine(size(me), std::byte(me + 1));
+        std::vector<std::vector<std::byte>> all;
+        for (int r = 0; r < 3; ++r) all.emplace_back(size(r));
+        if (me == 1) world.template recv<int>(2);
+        coll::gatherv(
+            team, mpt::source{mine.data(), mine.size()},
+            [&](std::int32_t r) { return mpt::sink{std::span{all[static_cast<std::size_t>(r)]}}; }, 0);
+        if (me == 2) world.send(1, 1);
+        for (int r = 0; me == 0 && r < 3; ++r)
+            EXPECT_EQ(all[static_cast<std::size_t>(r)], std::vector(size(r), std::byte(r + 1))) << r;
+    });
 }
 } // namespace

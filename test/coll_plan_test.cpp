@@ -119,9 +119,9 @@ TEST(coll_plan, of_one_rank_has_its_own_steps_only) {
     EXPECT_EQ(shape_of(p.steps), "m");
     EXPECT_THROW(p.steps.wrong().tell(), mpt::error);
 }
-/// How many messages rank 0 of n has in an algorithm, as the table's variables are.
-template <class Algorithm> auto messages_of(int n, mpt::config::values const& v, Algorithm const& algorithm) {
-    planned p{n, 0, 0, v};
+/// How many messages a rank of n has in an algorithm, as the table's variables are.
+template <class Algorithm> auto messages_of(int n, mpt::config::values const& v, Algorithm const& algorithm, int me = 0) {
+    planned p{n, me, 0, v};
     algorithm(p.team);
     return std::count_if(p.steps.steps().begin(), p.steps.steps().end(),
                          [](auto const& s) { return std::holds_alternative<coll::message_step>(s); });
@@ -143,6 +143,18 @@ TEST(coll_plan, variables_say_which_algorithm_is_taken) {
     EXPECT_EQ(messages_of(8, initial, allgather), 6);
     EXPECT_EQ(messages_of(8, with<"MPT_ALLGATHER_SHORT">("511"), allgather), 14);
 
+    // Rank 5 sends its piece to rank 4, and gets all from there.
+    EXPECT_EQ(messages_of(8, with<"MPT_ALLGATHER_VIA_ROOT">("64"), allgather, 5), 2);
+    EXPECT_EQ(messages_of(8, with<"MPT_ALLGATHER_VIA_ROOT">("63"), allgather, 5), 6);
+    EXPECT_EQ(messages_of(8, with<"MPT_UNEVEN_VIA_ROOT">("1G"), allgather, 5), 6);
+    EXPECT_EQ(messages_of(8, with<"MPT_ALLGATHER_VIA_ROOT">("64").set<"MPT_COLL_OFF">("mpi_allgather"), allgather, 5), 6);
+    auto const uneven = [&](auto const& t) {
+        coll::allgather(t, std::nullopt, [&](std::int32_t r) { return coll::place{std::span{all}.first(r == 3 ? 32 : 64)}; });
+    };
+    EXPECT_EQ(messages_of(8, with<"MPT_UNEVEN_VIA_ROOT">("64"), uneven, 5), 2);
+    EXPECT_EQ(messages_of(8, with<"MPT_ALLGATHER_VIA_ROOT">("64"), uneven, 5), 6);
+    EXPECT_EQ(messages_of(8, with<"MPT_UNEVEN_VIA_ROOT">("64").set<"MPT_COLL_OFF">("mpi_allgatherv"), uneven, 5), 6);
+
     auto const alltoall = [&](auto const& t) { coll::alltoall(t, given, pieces); };
     EXPECT_EQ(messages_of(8, initial, alltoall), 6);
     EXPECT_EQ(messages_of(8, with<"MPT_ALLTOALL_SHORT">("63"), alltoall), 14);
@@ -158,6 +170,7 @@ TEST(coll_plan, variables_say_which_algorithm_is_taken) {
     auto const broadcast = [&](auto const& t) { coll::broadcast(t, std::span{all}.first(64), 0); };
     EXPECT_EQ(messages_of(4, initial, broadcast), 2);
     EXPECT_GT(messages_of(4, with<"MPT_BCAST_LONG">("64"), broadcast), 2);
+    EXPECT_EQ(messages_of(4, with<"MPT_BCAST_LONG">("64").set<"MPT_BCAST_TREE">("on"), broadcast), 2);
 
     auto const reduce = [&](auto const& t) { coll::reduce(t, op, mine.data(), all.data(), 64, 0); };
     EXPECT_EQ(messages_of(4, initial, reduce), 2);

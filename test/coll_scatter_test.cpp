@@ -1,5 +1,6 @@
 #include <deque>
 
+#include "support/job_of.hpp"
 #include "support/scattered.hpp"
 #include "support/steps.hpp"
 #include <mpt/coll/scatter.hpp>
@@ -64,5 +65,29 @@ TYPED_TEST(coll_scatter, another_size_than_the_root_sends_is_a_sentence) {
         coll::scatterv(team, coll::blocks{writable(all), 12}, writable(mine), 0);
     });
     EXPECT_NE(said.find("different sizes: 12 bytes came where 8 were expected"), std::string::npos) << said;
+}
+
+/// Rank 1's piece is too long to leave before rank 1 asks for it, which it does only when rank 2 has its own.
+TYPED_TEST(coll_scatter, pieces_that_are_sent_at_once_do_not_wait_for_each_other) {
+    watchdog const guard{"a scatterv at once"};
+    this->job(3, mpt::config::values{}.set<"MPT_SCATTERV_AT_ONCE">("1M"), [](typename TestFixture::view world) {
+        auto const& s = world.native();
+        coll::team<TypeParam> const team{s.wire, s.who, s.me, s.rooted_calls};
+        auto const me = static_cast<int>(s.me);
+        auto const size = [](std::int32_t r) { return r == 1 ? std::size_t{500'000} : std::size_t{8}; };
+        std::vector<std::vector<std::byte>> all;
+        for (int r = 0; r < 3; ++r) all.emplace_back(size(r), std::byte(r + 1));
+        std::vector<std::byte> mine(size(me));
+        if (me == 1) world.template recv<int>(2);
+        coll::scatterv(
+            team,
+            [&](std::int32_t r) -> mpt::source {
+                auto const& one = all[static_cast<std::size_t>(r)];
+                return {one.data(), one.size()};
+            },
+            mpt::sink{std::span{mine}}, 0);
+        if (me == 2) world.send(1, 1);
+        EXPECT_EQ(mine, all[static_cast<std::size_t>(me)]);
+    });
 }
 } // namespace

@@ -55,6 +55,32 @@ TEST(coll_together, mixes_with_messages_where_a_size_goes_by_those) {
                      from_the_first_call().set<"MPT_NODE_CALLS">("9")});
 }
 
+TEST(coll_together, mixes_with_collectives_that_variables_send_by_messages) {
+    auto const off = [](std::string_view words) { return from_the_first_call().set<"MPT_COLL_OFF">(words); };
+    random_programs(12, 25,
+                    {off("mpi_bcast,mpi_alltoall,mpi_reduce"), off("mpi_allgather,mpi_gather,mpi_scatter"),
+                     off("mpi_allgatherv,mpi_gatherv,mpi_scatterv").set<"MPT_GATHERV_AT_ONCE">("1G"),
+                     from_the_first_call().set<"MPT_ALLREDUCE_NODE">("off").set<"MPT_BCAST_TREE">("on"),
+                     from_the_first_call().set<"MPT_REDUCE_NODE">("off").set<"MPT_GATHERV_AT_ONCE">("8K"),
+                     off("mpi_allreduce").set<"MPT_SCATTERV_AT_ONCE">("1G").set<"MPT_GATHERV_AT_ONCE">("1G")});
+}
+
+TEST(coll_together, what_variables_send_by_messages_shows_nothing) {
+    together(3, from_the_first_call().set<"MPT_COLL_OFF">("mpi_bcast").set<"MPT_ALLREDUCE_NODE">("off"),
+             [](team_type const& team, int me) {
+                 coll::barrier(team);
+                 using room = coll::node_room<mpt::local_stack::world_type>;
+                 auto const& entries = *room::of(team);
+                 auto const before = entries.shown();
+                 int word = me == 0 ? 7 : 0;
+                 coll::broadcast(team, std::as_writable_bytes(std::span{&word, 1}), 0);
+                 EXPECT_EQ(word, 7);
+                 EXPECT_EQ(entries.shown(), before);
+                 coll::barrier(team);
+                 EXPECT_EQ(entries.shown(), before + 1);
+             });
+}
+
 TEST(coll_together, ranks_stay_in_step_after_sizes_that_differ) {
     watchdog const guard{"collectives with different sizes"};
     seeds const s{sanitized ? 6u : 24u};

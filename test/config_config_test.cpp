@@ -230,6 +230,34 @@ TEST(config, every_value_is_written_as_it_is_read) {
     }
 }
 
+TEST(config, a_set_is_any_of_its_words_with_commas_between) {
+    auto const v = read({"MPICH_COLL_OPT_OFF=mpi_allgather, MPI_BCAST ,mpi_bcast"});
+    auto const off = v.get<"MPT_COLL_OFF">();
+    EXPECT_TRUE(off.has<"mpi_allgather">() && off.has<"mpi_bcast">());
+    EXPECT_FALSE(off.has<"mpi_allgatherv">() || off.has<"mpi_barrier">());
+    auto const& r = table[config::row_of("MPT_COLL_OFF")];
+    EXPECT_EQ(config::format(r, setting_of(v, "MPT_COLL_OFF")), "mpi_allgather,mpi_bcast");
+    EXPECT_EQ(config::format(r, config::setting{0}), "none");
+    EXPECT_EQ(config::parse(r, r.name, "ALL").number, r.most);
+    EXPECT_EQ(config::parse(r, r.name, "none").number, 0u);
+    for (auto const* const bad : {"mpi_allgatherx", "mpi_bcast,", ",", "mpi_bcast mpi_gather", "mpi_bcast,all"}) {
+        auto const said = refusal({(std::string{"MPT_COLL_OFF="} + bad).c_str()});
+        EXPECT_NE(said.find("has what is none of its words; allowed: none, all, or any of mpi_barrier,"), said.npos) << said;
+    }
+}
+
+TEST(config, cutoffs_of_collectives_have_the_names_that_job_scripts_carry) {
+    auto const v = read({"MPICH_ALLGATHER_VSHORT_MSG=1024", "MPICH_ALLGATHERV_VSHORT_MSG=2K", "MPICH_GATHERV_SHORT_MSG=3K",
+                         "MPICH_SCATTERV_SHORT_MSG=4K", "MPICH_BCAST_ONLY_TREE=1", "MPI_ALLREDUCE_NO_SMP=1",
+                         "MPI_REDUCE_NO_SMP=1", "SHMEM_TEAM_SMP_REDUCE=0"});
+    EXPECT_EQ(v.get<"MPT_ALLGATHER_VIA_ROOT">(), 1024u);
+    EXPECT_EQ(v.get<"MPT_UNEVEN_VIA_ROOT">(), 2048u);
+    EXPECT_EQ(v.get<"MPT_GATHERV_AT_ONCE">(), 3072u);
+    EXPECT_EQ(v.get<"MPT_SCATTERV_AT_ONCE">(), 4096u);
+    EXPECT_TRUE(v.get<"MPT_BCAST_TREE">());
+    EXPECT_FALSE(v.get<"MPT_ALLREDUCE_NODE">() || v.get<"MPT_REDUCE_NODE">() || v.get<"MPT_TEAM_NODE">());
+}
+
 TEST(config, a_text_is_kept_as_it_is) {
     constexpr config::row r{"MPT_SOME_TEXT", config::form::text, 0, 0, 0, {}, config::scope::local, "a text", "a test"};
     auto const s = config::parse(r, r.name, "any=thing | at all");

@@ -60,6 +60,60 @@ TYPED_TEST(stack_p2p, a_message_too_long_is_cut_and_says_so) {
     });
 }
 
+/// Looks until a message is here. The peer sends nothing else.
+template <class Wire, std::size_t N> protocol::received seen(Wire const& w, tag label, std::span<std::byte, N> into) {
+    for (;;)
+        if (auto const got = w.receive_if_here(0, label, into)) return got;
+}
+
+TEST(stack_p2p_here, a_small_message_that_is_here_is_received_without_a_request) {
+    test::watchdog const guard{"receive_if_here"};
+    using fixture = stack_p2p<local_stack>;
+    fixture::on(2, [](auto const& w, int me) {
+        for (std::size_t n : {0u, 1u, 8u, 40u, 41u, 150u}) { // in one frame, and in several
+            std::vector<std::byte> into(n);
+            if (me == 0) {
+                w.send(1, 3, pattern(n, 4));
+                continue;
+            }
+            auto const got = seen(w, tag{3}, std::span{into});
+            EXPECT_EQ(static_cast<std::size_t>(got.bytes), n);
+            EXPECT_EQ(into, pattern(n, 4));
+        }
+        std::array<std::byte, 8> word{};
+        if (me == 0) w.send(1, 5, pattern(20, 5)), w.send(1, 6, pattern(8, 6)), w.send(1, 7, pattern(8, 7));
+        else {
+            auto const long_one = seen(w, tag{5}, std::span{word});
+            EXPECT_EQ(w.outcome_of(0, long_one, word.size()).how, status::truncated);
+            EXPECT_EQ(w.recv(0, 7, std::span<std::byte>{word}).bytes, 8u); // message 6 is kept
+            EXPECT_FALSE(w.receive_if_here(0, 6, std::span{word})) << "what is kept goes to a request";
+            EXPECT_EQ(w.recv(0, 6, std::span<std::byte>{word}).bytes, 8u);
+            EXPECT_TRUE(std::ranges::equal(word, pattern(8, 6)));
+        }
+    });
+}
+
+TEST(stack_p2p_here, a_receive_that_was_begun_before_gets_its_message) {
+    stack_p2p<local_stack>::on(2, [](auto const& w, int me) {
+        if (me == 0) return w.send(1, 1, pattern(8, 1)), w.send(1, 1, pattern(8, 2));
+        std::array<std::byte, 8> first{}, second{};
+        auto* const r = w.start_recv(0, 1, sink{std::span<std::byte>{first}});
+        EXPECT_FALSE(w.receive_if_here(0, 1, std::span{second}));
+        w.finish(*r, {wait_for::receive, w.context(), 0, 1, 8});
+        EXPECT_EQ(w.recv(0, 1, std::span<std::byte>{second}).bytes, 8u);
+        EXPECT_TRUE(std::ranges::equal(first, pattern(8, 1)) && std::ranges::equal(second, pattern(8, 2)));
+    });
+}
+
+TYPED_TEST(stack_p2p, nothing_is_received_at_once_into_more_room_than_frames_have) {
+    this->on(2, [](auto const& w, int me) {
+        std::vector<std::byte> room(5000);
+        if (me == 0) return w.send(1, 1, pattern(8, 3));
+        EXPECT_FALSE(w.receive_if_here(0, 1, std::span{room}));
+        EXPECT_EQ(w.recv(0, 1, std::span{room}).bytes, 8u);
+    });
+}
+
 TYPED_TEST(stack_p2p, contexts_keep_apart_and_so_does_the_collective_side) {
     this->on(2, [](auto const& w, int me) {
         typename TestFixture::wire const other{w.on(), context_id{2000}};

@@ -23,13 +23,17 @@ def count(program, name, folder):
     return int(collected[1]) / int(calls[1])
 
 
+def bounds_of(lines):
+    return {line.split()[0]: int(line.split()[1]) for line in lines if line and not line.startswith('#')}
+
+
 def main():
     program, bounds = sys.argv[1], pathlib.Path(sys.argv[2])
     if not shutil.which('valgrind'):
         print('skipped: no valgrind to count with')
         return 77
     lines = bounds.read_text().splitlines()
-    most = {line.split()[0]: int(line.split()[1]) for line in lines if line and not line.startswith('#')}
+    most = bounds_of(lines)
     with tempfile.TemporaryDirectory() as folder: now = {name: count(program, name, folder) for name in most}
     if '--self-test' in sys.argv: most = {name: math.floor(now[name]) - 1 for name in most}
     too_many = [name for name in most if now[name] > most[name]]
@@ -42,4 +46,4 @@ def main():
     return bool(too_many)
 
 
-sys.exit(main())
+if __name__ == '__main__': sys.exit(main())

@@ -10,7 +10,7 @@ namespace mpt::c {
 
 namespace {
 
-constexpr int longest_text = 1024; // characters of a variable that is a text
+constexpr int longest_text = 1024; // characters of a variable that is a text, or a set of words
 
 std::size_t checked(call& on, int index) { return index_of(on, index, config::table.size(), "cvar_index"); }
 
@@ -20,6 +20,7 @@ MPI_Datatype datatype_of(config::row const& row) noexcept {
     case config::form::count: return MPI_UNSIGNED;
     case config::form::toggle:
     case config::form::word: return MPI_INT;
+    case config::form::set:
     case config::form::text: return MPI_CHAR;
     }
     return MPI_DATATYPE_NULL;
@@ -52,6 +53,7 @@ std::string written(call& on, config::row const& row, void const* buf) {
     switch (row.type) {
     case config::form::size: return std::to_string(taken<unsigned long long>(buf));
     case config::form::count: return std::to_string(taken<unsigned>(buf));
+    case config::form::set:
     case config::form::text: {
         auto const* const text = static_cast<char const*>(buf);
         return {text, ::strnlen(text, longest_text)};
@@ -108,7 +110,7 @@ void T_cvar_handle_alloc(call& on, int cvar_index, void*, MPI_T_cvar_handle& han
     auto& t = tools_of(on.of());
     std::lock_guard const g{t.changing};
     handle = t.publish<MPI_T_cvar_handle>(ref<cvar_handle>::adopt(new cvar_handle{at}));
-    count = config::table[at].type == config::form::text ? longest_text : 1;
+    count = datatype_of(config::table[at]) == MPI_CHAR ? longest_text : 1;
 }
 void T_cvar_handle_free(call& on, MPI_T_cvar_handle& handle) {
     auto& t = tools_of(on.of());
@@ -128,9 +130,10 @@ void T_cvar_read(call& on, MPI_T_cvar_handle handle, void* buf) {
     case config::form::count: return put(buf, static_cast<unsigned>(s.number));
     case config::form::toggle:
     case config::form::word: return put(buf, static_cast<int>(s.number));
+    case config::form::set:
     case config::form::text: {
         int room = longest_text;
-        give_text(s.text, static_cast<char*>(buf), &room);
+        give_text(config::format(config::table[at], s), static_cast<char*>(buf), &room);
     }
     }
 }

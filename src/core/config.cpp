@@ -80,10 +80,31 @@ std::optional<std::uint64_t> read_toggle(std::string_view s) noexcept {
     return std::nullopt;
 }
 
-std::optional<std::uint64_t> read_word(row const& r, std::string_view s) noexcept {
-    for (std::uint64_t i = 0; i <= r.most; ++i)
+std::optional<std::uint64_t> place_of(row const& r, std::string_view s) noexcept {
+    for (std::uint64_t i = 0; i < word_count(r.words); ++i)
         if (same_word(word_at(r.words, i), s)) return i;
     return std::nullopt;
+}
+
+/// "a,b"; "all"; "none".
+std::optional<std::uint64_t> read_set(row const& r, std::string_view s) noexcept {
+    if (same_word(s, "all")) return r.most;
+    if (same_word(s, "none")) return 0;
+    std::uint64_t bits = 0;
+    for (;;) {
+        auto const comma = std::min(s.find(','), s.size());
+        auto const place = place_of(r, trimmed(s.substr(0, comma)));
+        if (!place) return std::nullopt;
+        bits |= std::uint64_t{1} << *place;
+        if (comma == s.size()) return bits;
+        s.remove_prefix(comma + 1);
+    }
+}
+std::string words_between(row const& r, std::uint64_t bits, std::string_view between) {
+    std::string all;
+    for (std::size_t i = 0; i < word_count(r.words); ++i)
+        if (bits >> i & 1) all += fmt::format("{}{}", all.empty() ? "" : between, word_at(r.words, i));
+    return all;
 }
 
 [[noreturn]] void refuse(row const& r, std::string_view name, std::string_view value, std::string_view why) {
@@ -194,9 +215,15 @@ setting parse(row const& r, std::string_view name, std::string_view value) {
         break;
     }
     case form::word: {
-        auto const place = read_word(r, value);
+        auto const place = place_of(r, value);
         if (!place) refuse(r, name, value, "is none of its words");
         s.number = *place;
+        break;
+    }
+    case form::set: {
+        auto const bits = read_set(r, value);
+        if (!bits) refuse(r, name, value, "has what is none of its words");
+        s.number = *bits;
         break;
     }
     case form::text: s.text = value; break;
@@ -210,6 +237,7 @@ std::string format(row const& r, setting const& s) {
     case form::count: return fmt::format("{}", s.number);
     case form::toggle: return s.number != 0 ? "on" : "off";
     case form::word: return std::string{word_at(r.words, s.number)};
+    case form::set: return s.number == 0 ? "none" : words_between(r, s.number, ",");
     case form::text: return s.text;
     }
     return {};
@@ -220,11 +248,8 @@ std::string range(row const& r) {
     case form::size:
     case form::count: return fmt::format("{} .. {}", format(r, setting{r.least}), format(r, setting{r.most}));
     case form::toggle: return "on, off";
-    case form::word: {
-        std::string all;
-        for (std::size_t i = 0; i <= r.most; ++i) all += fmt::format("{}{}", i == 0 ? "" : ", ", word_at(r.words, i));
-        return all;
-    }
+    case form::word: return words_between(r, (std::uint64_t{1} << word_count(r.words)) - 1, ", ");
+    case form::set: return fmt::format("none, all, or any of {}", words_between(r, r.most, ","));
     case form::text: return "any text";
     }
     return {};

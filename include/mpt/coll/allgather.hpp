@@ -8,15 +8,20 @@
 ///   ring      in step k each rank hands the piece it got in step k-1 to its right neighbour, from place to place: n-1 steps,
 ///             every byte crosses each neighbour's wire once. For many bytes.
 ///
+///   gathered  a binomial tree brings all pieces to rank 0, and another one hands them out: 2 ceil(log2 n) steps, of which most ranks take
+///             part in few. Where messages between nodes are dear; up to MPT_ALLGATHER_VIA_ROOT a piece, MPT_UNEVEN_VIA_ROOT where pieces
+///             differ in size.
+///
 ///   Every rank knows the size of every piece, so pieces of one size and of many are the same algorithm, and the choice follows
 ///   from the sum of the sizes (MPT_ALLGATHER_SHORT): for few bytes copying them once more costs less than the n - 1 - log2 n
 ///   messages that the ring sends more.
-///   Memory    doubling: all pieces, packed. ring: none.    Source MPI-4.1 section 6.7.
+///   Memory    doubling, gathered: all pieces, packed. ring: none.    Source MPI-4.1 section 6.7.
 ///   Tests     test/coll_allgather_test.cpp
 #pragma once
 #include <algorithm>
 #include <vector>
 
+#include <mpt/coll/broadcast.hpp>
 #include <mpt/coll/pieces.hpp>
 #include <mpt/coll/together.hpp>
 
@@ -55,12 +60,44 @@ template <team_type Team> void allgather_ring(Team const& t, by_rank<place> all)
                    speaker::allgather);
 }
 
+/// ends: from rank 0 on.
+template <team_type Team> void allgather_gathered(Team const& t, by_rank<place> all, std::vector<std::size_t> const& ends) {
+    auto const n = t.size(), me = t.me().value;
+    auto const packed = t.memory(ends.back());
+    auto const part = [&](std::int32_t first, std::int32_t last) {
+        auto const begin = first == 0 ? 0 : ends[static_cast<std::size_t>(first - 1)];
+        return packed.part(begin, ends[static_cast<std::size_t>(last - 1)] - begin);
+    };
+    t.move(all(me).out, part(me, me + 1));
+    std::int32_t step = 1;
+    for (; step < n && !(me & step); step *= 2)
+        if (me + step < n) t.recv(me + step, speaker::allgather, part(me + step, std::min(me + 2 * step, n)));
+    if (me != 0) t.send(me - step, speaker::allgather, source{part(me, std::min(me + step, n))});
+    broadcast_tree(t, place{packed.all()}, 0, speaker::allgather);
+    for (std::int32_t r = 0; r < n; ++r)
+        if (r != me) t.move(source{part(r, r + 1)}, all(r).in);
+}
+
+/// Are the pieces of few enough bytes to be gathered by one?
+template <team_type Team> bool is_gathered(Team const& t, by_rank<place> all) {
+    auto const even = t.template limit<"MPT_ALLGATHER_VIA_ROOT">(), uneven = t.template limit<"MPT_UNEVEN_VIA_ROOT">();
+    if (even == 0 && uneven == 0) return false;
+    std::size_t largest = all(0).in.size(), smallest = largest;
+    for (std::int32_t r = 1; r < t.size(); ++r) {
+        auto const size = all(r).in.size();
+        largest = std::max(largest, size), smallest = std::min(smallest, size);
+    }
+    if (largest == smallest) return !is_off<"mpi_allgather">(t) && largest <= even;
+    return !is_off<"mpi_allgatherv">(t) && largest <= uneven;
+}
+
 /// This rank's piece is in its place.
 template <team_type Team> void allgather_by_size(Team const& t, by_rank<place> all) {
     auto const n = t.size();
     if (n == 1) return;
     if constexpr (may_share<Team>)
         if (allgather_together(t, all)) return;
+    if (is_gathered(t, all)) return allgather_gathered(t, all, sizes_from(0, n, all));
     auto const ends = sizes_from(t.me(), n, all);
     if (n > 2 && ends.back() <= t.template limit<"MPT_ALLGATHER_SHORT">()) allgather_doubling(t, all, ends);
     else allgather_ring(t, all);

@@ -1,6 +1,7 @@
 /// coll/broadcast - one rank's data to all.
 ///
-///   tree      a binomial tree hands the whole on, ceil(log2 n) steps: below MPT_BCAST_LONG, and among fewer than four ranks.
+///   tree      a binomial tree hands the whole on, ceil(log2 n) steps: below MPT_BCAST_LONG, and among fewer than four ranks; or
+///             always (MPT_BCAST_TREE).
 ///
 ///        n = 8, root 0     0 -> 4      0 -> 2, 4 -> 6      0 -> 1, 2 -> 3, 4 -> 5, 6 -> 7
 ///
@@ -83,7 +84,7 @@ template <team_type Team> void broadcast_cut(Team const& t, place const& data, s
 /// Three ranks have the same number of steps either way. origin of MPT_BCAST_LONG: 4 and 8 ranks on two cores, where the tree was twice
 /// as fast at 128 KiB and no faster at 1 MiB.
 template <team_type Team> bool is_cut(Team const& t, place const& data) noexcept {
-    return t.size() >= 4 && data.in.size() >= t.template limit<"MPT_BCAST_LONG">();
+    return t.size() >= 4 && data.in.size() >= t.template limit<"MPT_BCAST_LONG">() && t.template limit<"MPT_BCAST_TREE">() == 0;
 }
 /// Messages are those of the algorithm s.
 template <team_type Team> void broadcast_by_size(Team const& t, place const& data, std::int32_t root, speaker s) {

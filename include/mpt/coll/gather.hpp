@@ -6,6 +6,8 @@
 ///
 ///        n = 6, root 0     1 -> 0, 3 -> 2, 5 -> 4      2,3 -> 0      4,5 -> 0
 ///
+///   at once   a gatherv's root takes pieces of up to MPT_GATHERV_AT_ONCE bytes as they come, and the larger ones after them.
+///
 ///   linear    the root takes every piece from its owner into its place: each byte crosses one wire. For large pieces, and for
 ///             pieces of different sizes, because only the root knows those.
 ///
@@ -13,6 +15,7 @@
 ///   Tests     test/coll_gather_test.cpp
 #pragma once
 #include <algorithm>
+#include <vector>
 
 #include <mpt/coll/pieces.hpp>
 #include <mpt/coll/together.hpp>
@@ -47,6 +50,19 @@ void gather_linear(Team const& t, std::optional<source> const& mine, by_rank<sin
         if (r != root) t.recv(r, speaker::gather, all(r));
 }
 
+/// The root alone knows the sizes, and chooses alone: the others send either way.
+template <team_type Team>
+void gather_at_once(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
+    auto const most = is_off<"mpi_gatherv">(t) ? 0 : t.template limit<"MPT_GATHERV_AT_ONCE">();
+    if (t.me() != root || most == 0) return gather_linear(t, mine, all, root);
+    std::vector<incoming> small;
+    for (std::int32_t r = 0; r < t.size(); ++r)
+        if (auto const into = all(r); r != root && into.size() <= most) small.push_back({r, into});
+    t.exchange_all(small, {}, speaker::gather);
+    for (std::int32_t r = 0; r < t.size(); ++r)
+        if (auto const into = all(r); r != root && into.size() > most) t.recv(r, speaker::gather, into);
+}
+
 } // namespace detail
 
 /// Pieces of one size, which all ranks know. mine: at the root nothing says that it is in its place already. all: read at the
@@ -67,7 +83,7 @@ template <team_type Team> void gather(Team const& t, std::optional<source> const
 template <team_type Team> void gatherv(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
     to_the_end(t.rooted(speaker::gather, root), [&](auto const& rooted) {
         if (t.me() == root && mine) rooted.keep(*mine, all(root));
-        detail::gather_linear(rooted, mine, all, root);
+        detail::gather_at_once(rooted, mine, all, root);
     });
 }
 

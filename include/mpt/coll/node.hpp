@@ -221,6 +221,8 @@ public:
         });
         rounds_.all_have_begun(rounds_.last());
     }
+    /// Rounds that this rank has shown.
+    std::uint64_t shown() const noexcept { return rounds_.last(); }
     /// What a rank has shown in that round, once it was seen, or is our own.
     std::byte const* of(std::int32_t q, shelf on) const noexcept { return place_of(q, on, rounds_.last()); }
 

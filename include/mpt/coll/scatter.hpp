@@ -5,6 +5,9 @@
 ///
 ///        n = 6, root 0     0 -> 4: 4,5      0 -> 2: 2,3      0 -> 1, 2 -> 3, 4 -> 5
 ///
+///   at once   a scatterv's root sends pieces of up to MPT_SCATTERV_AT_ONCE bytes without waiting in between, and the larger ones after
+///             them: a slow receiver keeps nobody waiting.
+///
 ///   linear    the root sends every piece from its place: each byte crosses one wire. For large pieces, and for pieces of
 ///             different sizes, because only the root knows those.
 ///
@@ -12,6 +15,7 @@
 ///   Tests     test/coll_scatter_test.cpp
 #pragma once
 #include <algorithm>
+#include <vector>
 
 #include <mpt/coll/pieces.hpp>
 #include <mpt/coll/together.hpp>
@@ -49,6 +53,19 @@ void scatter_linear(Team const& t, by_rank<source> all, std::optional<sink> cons
         if (r != root) t.send(r, speaker::scatter, all(r));
 }
 
+/// The root alone knows the sizes, and chooses alone: the others receive either way.
+template <team_type Team>
+void scatter_at_once(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
+    auto const most = is_off<"mpi_scatterv">(t) ? 0 : t.template limit<"MPT_SCATTERV_AT_ONCE">();
+    if (t.me() != root || most == 0) return scatter_linear(t, all, mine, root);
+    std::vector<outgoing> small;
+    for (std::int32_t r = 0; r < t.size(); ++r)
+        if (auto const data = all(r); r != root && data.size() <= most) small.push_back({r, data});
+    t.exchange_all({}, small, speaker::scatter);
+    for (std::int32_t r = 0; r < t.size(); ++r)
+        if (auto const data = all(r); r != root && data.size() > most) t.send(r, speaker::scatter, data);
+}
+
 } // namespace detail
 
 /// Pieces of one size, which all ranks know. all: read at the root only. mine: at the root nothing says that it stays in its place.
@@ -69,7 +86,7 @@ template <team_type Team>
 void scatterv(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
     to_the_end(t.rooted(speaker::scatter, root), [&](auto const& rooted) {
         if (t.me() == root && mine) rooted.keep(all(root), *mine);
-        detail::scatter_linear(rooted, all, mine, root);
+        detail::scatter_at_once(rooted, all, mine, root);
     });
 }
 

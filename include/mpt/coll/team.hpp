@@ -151,6 +151,14 @@ public:
         auto* const r = wire_.start_send(world, label_, data);
         all_.push_back({r, to, {wait_for::send, wire_.context(), world, label_, data.size()}, {}});
     }
+    /// Waits for all, or until it is in vain: then one is given up, and the others are where this ends.
+    template <class Stop> void wait(Stop& stop) {
+        for (; ended_ < all_.size(); ++ended_) {
+            auto& m = all_[ended_];
+            m.end = wire_.finish(*m.r, m.about, stop);
+            if (m.end.how == status::cancelled) return void(++ended_);
+        }
+    }
     /// Waits for all. check(outcome, peer, bytes) of each.
     template <class Check> void finish(Check const& check) {
         for (; ended_ < all_.size(); ++ended_) all_[ended_].end = wire_.finish(*all_[ended_].r, all_[ended_].about);
@@ -176,6 +184,29 @@ struct meeting {
     std::uint64_t (*shown_by)(void const* room, std::int32_t q) = nullptr; // shown_sizes
 };
 
+/// The word of MPT_COLL_OFF for a collective: its place there follows from the speaker's number.
+inline constexpr std::string_view switched_off_by = config::table[config::row_of("MPT_COLL_OFF")].words;
+static_assert(config::word_at(switched_off_by, static_cast<std::size_t>(speaker::barrier) - 1) == "mpi_barrier" &&
+              config::word_at(switched_off_by, static_cast<std::size_t>(speaker::broadcast) - 1) == "mpi_bcast" &&
+              config::word_at(switched_off_by, static_cast<std::size_t>(speaker::reduce) - 1) == "mpi_reduce");
+
+/// Is that word among those of MPT_COLL_OFF?
+template <text Word, class Team> bool is_off(Team const& t) noexcept {
+    constexpr auto place = config::word_place(switched_off_by, Word.view());
+    static_assert(place < config::word_count(switched_off_by));
+    return (t.template limit<"MPT_COLL_OFF">() >> place & 1) != 0;
+}
+/// Do variables want a collective to go by messages alone, also where ranks share memory? The same on all ranks.
+template <class Team> bool by_messages(Team const& t, speaker s) noexcept {
+    if (t.template limit<"MPT_COLL_OFF">() >> (static_cast<unsigned>(s) - 1) & 1) return true;
+    switch (s) {
+    case speaker::broadcast: return t.template limit<"MPT_BCAST_TREE">() != 0;
+    case speaker::allreduce: return t.template limit<"MPT_ALLREDUCE_NODE">() == 0;
+    case speaker::reduce: return t.template limit<"MPT_REDUCE_NODE">() == 0;
+    default: return false;
+    }
+}
+
 template <class Stack> class team {
     channel<Stack> wire_;
     group const* who_;
@@ -195,7 +226,7 @@ public:
     /// This team in a collective in which all ranks name a root: the next one of the communicator.
     team rooted(speaker s, std::int32_t root, way by = way::usual) const noexcept {
         auto t = *this;
-        bool const shows = meeting_ && meeting_->room; // its size, there
+        bool const shows = meeting_ && meeting_->room && !by_messages(*this, s); // its size, there
         t.call_ = {s, root, ++*calls_, shows ? way::usual : by};
         wire_.on().calls_of(wire_.on().me()).note(wire_.context(), t.call_.word());
         return t;
@@ -261,6 +292,11 @@ public:
         detail::under_way<Stack> all{wire_, call_.label(s), in.size() + out.size()};
         for (auto const& m : in) all.receive(m.from, who_->world(m.from), m.into);
         for (auto const& m : out) all.send(m.to, who_->world(m.to), given(m.data));
+        if (call_.number != 0) {
+            auto doubt = suspect();
+            all.wait(doubt);
+            tell(doubt);
+        }
         all.finish([this](outcome const& end, std::int32_t peer, std::size_t bytes) { check(end, peer, bytes); });
     }
     /// A word to one rank, which says nothing, and one from another. A send may have to wait for its receiver (a full wire, a

@@ -42,7 +42,8 @@ private:
 
 public:
     /// size: what all ranks call it with.
-    joint(team<Stack> const& t, speaker s, std::size_t size) : t_{t}, room_{room_type::of(t)}, s_{s}, size_{size} {}
+    joint(team<Stack> const& t, speaker s, std::size_t size)
+        : t_{t}, room_{by_messages(t, s) ? nullptr : room_type::of(t)}, s_{s}, size_{size} {}
 
     std::int32_t me() const noexcept { return t_.me(); }
     std::int32_t ranks() const noexcept { return t_.size(); }
@@ -174,6 +175,7 @@ template <class Stack> bool allgather_together(team<Stack> const& t, by_rank<pla
         auto const size = all(q).in.size();
         total += size, largest = std::max(largest, size);
     }
+    if (total != largest * static_cast<std::size_t>(t.size()) && is_off<"mpi_allgatherv">(t)) return false;
     joint<Stack> j{t, speaker::allgather, total};
     if (!j.takes(largest)) return false;
     auto const part = [](std::size_t size, std::size_t at, std::size_t n) { return at < size ? std::min(n, size - at) : 0; };

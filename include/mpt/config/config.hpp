@@ -9,6 +9,7 @@
 ///   count    std::uint32_t       2000
 ///   toggle   bool                on off  yes no  true false  1 0
 ///   word     word<row>           one of the row's words; compared with ==, shown by view()
+///   set      chosen<row>         any of the row's words, with commas between; or all, none
 ///   text     std::string_view    anything
 ///
 ///   A bad value is an error; so are a variable and its alias that disagree. An unknown MPT_ name is a warning with the name
@@ -67,6 +68,21 @@ public:
     friend constexpr bool operator==(word a, word b) noexcept { return a.place_ == b.place_; }
 };
 
+/// The value of a variable that takes a set of words. Asking for a word that the row does not have does not compile.
+template <std::size_t Row> class chosen {
+    std::uint64_t bits_;
+
+public:
+    constexpr explicit chosen(std::uint64_t bits) noexcept : bits_{bits} {}
+    template <mpt::text Word> constexpr bool has() const noexcept {
+        constexpr auto place = word_place(table[Row].words, Word.view());
+        static_assert(place < word_count(table[Row].words), "mpt::config: this variable does not know that word");
+        return (bits_ >> place & 1) != 0;
+    }
+    /// Bit i: the row's word i.
+    constexpr operator std::size_t() const noexcept { return bits_; }
+};
+
 class values {
     std::array<setting, table.size()> settings_;
     std::vector<std::string> warnings_;
@@ -115,6 +131,7 @@ private:
         else if constexpr (f == form::count) return static_cast<std::uint32_t>(s.number);
         else if constexpr (f == form::toggle) return s.number != 0;
         else if constexpr (f == form::word) return word<At>{s.number};
+        else if constexpr (f == form::set) return chosen<At>{s.number};
         else return std::string_view{s.text};
     }
     void assign(std::size_t at, std::string_view value);

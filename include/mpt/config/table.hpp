@@ -36,6 +36,7 @@ enum class form : std::uint8_t {
     count,  // a whole number
     toggle, // on or off
     word,   // one of a few words
+    set,    // any of a few words, with commas between
     text,   // anything
 };
 
@@ -49,9 +50,9 @@ struct alias {
 struct row {
     std::string_view name;
     form type;
-    std::uint64_t initial; // a toggle: 0 or 1; a word: its place
+    std::uint64_t initial; // a toggle: 0 or 1; a word: its place; a set: bit i for its word i
     std::uint64_t least, most;
-    std::string_view words; // a word: "auto|smp|stream"
+    std::string_view words; // a word, a set: "auto|smp|stream"
     scope where;
     std::string_view help;
     std::string_view origin; // who chose the default
@@ -97,6 +98,7 @@ consteval row checked(row r) {
     if (!r.name.starts_with("MPT_") || is_internal(r.name)) throw "mpt::config: this is no name for a variable";
     if (r.help.empty() || r.origin.empty()) throw "mpt::config: a row says what it does and who chose its default";
     if (r.also.means == meaning::opposite && r.type != form::toggle) throw "mpt::config: only a toggle has an opposite";
+    if (r.type == form::set && word_count(r.words) > 32) throw "mpt::config: a set has 32 words at most";
     if (r.type == form::count && r.most > 0xffffffff) throw "mpt::config: a count has 32 bits";
     if (r.type == form::text && r.where == scope::job) throw "mpt::config: a text cannot be compared between ranks";
     return r;
@@ -118,6 +120,11 @@ consteval row toggle(std::string_view name, state initial, scope where, std::str
 consteval row word(std::string_view name, std::string_view initial, std::string_view words, scope where, std::string_view help,
                    std::string_view origin, alias also = {}) {
     return checked({name, form::word, word_place(words, initial), 0, word_count(words) - 1, words, where, help, origin, also});
+}
+/// Initially empty.
+consteval row set(std::string_view name, std::string_view words, scope where, std::string_view help, std::string_view origin,
+                  alias also = {}) {
+    return checked({name, form::set, 0, 0, (std::uint64_t{1} << word_count(words)) - 1, words, where, help, origin, also});
 }
 consteval row text(std::string_view name, scope where, std::string_view help, std::string_view origin, alias also = {}) {
     return checked({name, form::text, 0, 0, 0, {}, where, help, origin, also});
@@ -143,6 +150,15 @@ consteval auto rows_of_collectives() {
         size  ("MPT_NODE_MAX", 1024_GiB, 1_KiB, 1024_GiB, job,
             "largest collective that goes through it, by the bytes of a rank; above it, messages", guess),
 
+        set   ("MPT_COLL_OFF", "mpi_barrier|mpi_allreduce|mpi_allgather|mpi_bcast|mpi_gather|mpi_scatter|mpi_alltoall|mpi_reduce|"
+                "mpi_allgatherv|mpi_gatherv|mpi_scatterv|mpi_alltoallv", job,
+            "collectives that go by messages alone, by the ordinary algorithms; OpenSHMEM's too", cray, {"MPICH_COLL_OPT_OFF"}),
+        toggle("MPT_ALLREDUCE_NODE", state::on, job,
+            "allreduces go through memory that ranks share; off: by messages, whose order of combination ranks and sizes settle alone",
+            cray, {"MPI_ALLREDUCE_NO_SMP", meaning::opposite}),
+        toggle("MPT_REDUCE_NODE", state::on, job,
+            "the same of reduces", cray, {"MPI_REDUCE_NO_SMP", meaning::opposite}),
+
         size  ("MPT_ALLREDUCE_SHORT", 16_KiB, 0_B, 1024_GiB, job,
             "largest allreduce by messages in which partners exchange all they have; above it, halves", guess,
             {"SHMEM_REDUCE_CUTOFF_SIZE"}),
@@ -150,6 +166,11 @@ consteval auto rows_of_collectives() {
             "larger ones by messages go by halves", measured, {"SHMEM_USE_LARGE_OPT_REDUCE"}),
         size  ("MPT_ALLGATHER_SHORT", 32_KiB, 0_B, 1024_GiB, job,
             "most bytes of all pieces that an allgather by messages hands on together; above it, a ring", guess),
+        size  ("MPT_ALLGATHER_VIA_ROOT", 0_B, 0_B, 1024_GiB, job,
+            "largest piece of an allgather by messages that is gathered by one rank and broadcast; above it, as its sum says",
+            "one node: twice the steps", {"MPICH_ALLGATHER_VSHORT_MSG"}),
+        size  ("MPT_UNEVEN_VIA_ROOT", 0_B, 0_B, 1024_GiB, job,
+            "the same where pieces differ in size", "one node: twice the steps", {"MPICH_ALLGATHERV_VSHORT_MSG"}),
         size  ("MPT_ALLTOALL_SHORT", 1_KiB, 0_B, 1024_GiB, job,
             "largest piece of an alltoall by messages that travels with others; above it, each to its rank", measured,
             {"MPICH_ALLTOALL_SHORT_MSG"}),
@@ -157,6 +178,14 @@ consteval auto rows_of_collectives() {
             "largest piece of a gather by messages that goes by a tree, from 16 ranks on", measured),
         size  ("MPT_SCATTER_SHORT", 1_KiB, 0_B, 1024_GiB, job,
             "largest piece of a scatter by messages that goes by a tree, from 16 ranks on", measured),
+        size  ("MPT_GATHERV_AT_ONCE", 0_B, 0_B, 1024_GiB, local,
+            "largest piece of a gatherv that the root takes as it comes, whoever sends it; larger ones in rank order",
+            "a receive in turn takes fewer instructions", {"MPICH_GATHERV_SHORT_MSG"}),
+        size  ("MPT_SCATTERV_AT_ONCE", 0_B, 0_B, 1024_GiB, local,
+            "largest piece of a scatterv that the root sends without waiting for its receiver; larger ones in rank order",
+            "a send in turn takes fewer instructions", {"MPICH_SCATTERV_SHORT_MSG"}),
+        toggle("MPT_BCAST_TREE", state::off, job,
+            "broadcasts of every size go by messages, and by the binomial tree", cray, {"MPICH_BCAST_ONLY_TREE"}),
         size  ("MPT_BCAST_LONG", 512_KiB, 1_B, 1024_GiB, job,
             "smallest broadcast by messages that is cut into a piece for each rank, from four ranks on", measured),
         size  ("MPT_REDUCE_LONG", 512_KiB, 1_B, 1024_GiB, job,
@@ -195,6 +224,8 @@ consteval auto rows_of_shmem() {
             "contexts of OpenSHMEM that a PE may have at once, beside the default one", guess, {"SHMEM_MAX_CTX"}),
         count ("MPT_REGISTERED_THREADS", 1024, 0, 1'000'000, local,
             "threads of a PE that may be registered at once (shmemx_thread_register)", guess, {"SHMEM_MAX_THREADS"}),
+        toggle("MPT_TEAM_NODE", state::on, job,
+            "reductions of OpenSHMEM's teams go through memory that PEs share; off: by messages", guess, {"SHMEM_TEAM_SMP_REDUCE"}),
         toggle("MPT_PUT_EARLY", state::on, local,
             "a put of OpenSHMEM that the PE's agent does returns before it is done there", guess, {"SHMEM_DMAPP_PUT_NBI"}),
     };
@@ -287,11 +318,25 @@ inline constexpr auto table =
 /// Room that a control record keeps for the job-wide values.
 inline constexpr std::size_t job_text_limit = 1023;
 
+/// Characters of a value, as it is written.
+constexpr std::size_t longest_value(row const& r) noexcept {
+    std::size_t digits = 1;
+    for (auto n = r.most; n >= 10; n /= 10) ++digits;
+    switch (r.type) {
+    case form::size:
+    case form::count: return digits;
+    case form::toggle: return 3;
+    case form::word:
+    case form::set: return r.words.size();
+    case form::text: break;
+    }
+    return 0;
+}
 /// Longest that "NAME=value\n" of the job-wide rows can become.
 consteval std::size_t longest_job_text() {
     std::size_t n = 0;
     for (row const& r : table)
-        if (r.where == scope::job) n += r.name.size() + 2 + (r.type == form::word ? r.words.size() : 20);
+        if (r.where == scope::job) n += r.name.size() + 2 + longest_value(r);
     return n;
 }
 static_assert(longest_job_text() <= job_text_limit,

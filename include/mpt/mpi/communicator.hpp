@@ -153,7 +153,7 @@ public:
         });
     }
     template <message_room T> as<request> irecv(T&& into, mpt::rank from = any_source, mpt::tag t = any_tag) const {
-        return Errors::run([&] { return irecv_checked("irecv", sink{detail::room_of(into)}, from, t); });
+        return Errors::run([&] { return irecv_checked("irecv", detail::room_of(into), from, t); });
     }
     template <growable C> as<future<C>> irecv(mpt::rank from = any_source, mpt::tag t = any_tag) const {
         return Errors::run([&] {
@@ -274,20 +274,20 @@ private:
     }
     template <class T> request isend_checked(char const* call, T const& data, mpt::rank to, mpt::tag t, send_mode mode) const {
         check_to(call, to, t);
-        if (to == proc_null) [[unlikely]]
-            return {};
-        source const all{detail::bytes_of(data)};
+        if (to == proc_null) return {};
+        auto const bytes = detail::bytes_of(data);
         auto const peer = s_->who.world(to);
-        auto const bytes = all.contiguous();
-        if (mode == send_mode::standard && bytes && s_->wire.try_send(peer, t, *bytes)) [[likely]]
-            return {s_->wire, s_->who, outcome{peer, t, bytes->size(), status::ok}, bytes->size()};
-        return {s_->wire, s_->who, s_->wire.start_send(peer, t, all, mode), all.size()};
+        if (mode == send_mode::standard && s_->wire.try_send(peer, t, bytes)) [[likely]]
+            return {s_->wire, s_->who, outcome{peer, t, bytes.size(), status::ok}, bytes.size()};
+        return {s_->wire, s_->who, s_->wire.start_send(peer, t, source{bytes}, mode), bytes.size()};
     }
-    request irecv_checked(char const* call, sink const& into, mpt::rank from, mpt::tag t) const {
+    template <class Room> request irecv_checked(char const* call, Room const& into, mpt::rank from, mpt::tag t) const {
         check_from(call, from, t);
-        if (from == proc_null) [[unlikely]]
-            return {};
-        return {s_->wire, s_->who, s_->wire.start_recv(world(from), t, into), into.size()};
+        if (from == proc_null) return {};
+        auto const peer = world(from);
+        if (auto const got = from == any_source ? protocol::received{} : s_->wire.receive_if_here(peer, t, into))
+            return {s_->wire, s_->who, s_->wire.outcome_of(peer, got, into.size()), into.size()};
+        return {s_->wire, s_->who, s_->wire.start_recv(peer, t, sink{into}), into.size()};
     }
     template <class Room> message_info recv_checked(char const* call, Room const& into, mpt::rank from, mpt::tag t) const {
         check_from(call, from, t);

@@ -147,6 +147,9 @@ public:
     static constexpr unsigned looks = 16; // a round of the caller's costs as much as several looks
     [[gnu::always_inline]] inline received receive_now(rank from, context_id context, tag label, void* data,
                                                        std::size_t capacity) noexcept;
+    /// The same with one look, where that is cheap.
+    [[gnu::always_inline]] inline received look_now(rank from, context_id context, tag label, void* data,
+                                                    std::size_t capacity) noexcept;
     /// No receive is posted and nothing unexpected is kept: the next fitting frame is the match.
     bool quiet() const noexcept { return matching_.quiet(); }
 

@@ -138,7 +138,7 @@ template <class Stack>
 void reduce(team<Stack>& t, void* dest, void const* source, std::size_t n, operation op, element_kind kind) {
     detail::reduction_of how{op, kind};
     auto const* const mine = source == dest ? nullptr : static_cast<std::byte const*>(source);
-    coll::allreduce(t.native(), how.operand(), mine, static_cast<std::byte*>(dest), n);
+    coll::allreduce(t.reducing(), how.operand(), mine, static_cast<std::byte*>(dest), n);
 }
 
 enum class scan_kind : std::uint8_t { inclusive, exclusive };

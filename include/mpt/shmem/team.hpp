@@ -93,6 +93,11 @@ public:
     maybe split(std::int32_t colour, std::int32_t key);
 
     coll::team<Stack> native() noexcept { return {wire_, who_, me_, rooted_calls_, &shared_}; }
+    /// The same in a reduction: by messages alone, where MPT_TEAM_NODE says that.
+    coll::team<Stack> reducing() noexcept {
+        bool const shares = run_->configuration().template get<"MPT_TEAM_NODE">();
+        return {wire_, who_, me_, rooted_calls_, shares ? &shared_ : nullptr};
+    }
 
 private:
     static std::uint32_t kept(team_config const& c) noexcept { return static_cast<std::uint32_t>(c.num_contexts.value_or(0)); }

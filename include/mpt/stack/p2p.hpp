@@ -61,6 +61,17 @@ public:
     template <std::same_as<source> S> void ssend(rank to, tag label, S const& data) const {
         send_long(to, label, data, send_mode::synchronous);
     }
+    /// The same of a value.
+    template <std::size_t N>
+        requires(N != std::dynamic_extent)
+    [[gnu::always_inline]] bool try_send(rank to, tag label, std::span<std::byte const, N> data) const noexcept {
+        return send_now(to, label, data.data(), N);
+    }
+    /// Of any layout: what is contiguous.
+    template <std::same_as<source> S> bool try_send(rank to, tag label, S const& data) const noexcept {
+        auto const bytes = data.contiguous();
+        return bytes && try_send(to, label, *bytes);
+    }
     /// Receives at most into.size() bytes; the outcome says truncated when the message was longer. from may be any_source.
     outcome recv(rank from, tag label, std::span<std::byte> into) const {
         if (from != any_source)
@@ -71,6 +82,20 @@ public:
     /// Looks for a message for a while, where nothing is posted or kept. from: not any_source. False: nothing was received.
     [[gnu::noinline]] protocol::received try_recv(rank from, tag label, std::span<std::byte> into) const noexcept {
         return spin_for(from, label, into.data(), into.size());
+    }
+    /// Takes a small message that is here already, where nothing is posted or kept. One look: a message that is not here costs a few
+    /// loads of lines that this processor has, and is received by a request. Into more room than what goes in frames nothing is
+    /// received: a longer message would be kept as one that nobody awaits. from: not any_source. False: nothing was received.
+    template <std::size_t N> [[gnu::always_inline]] protocol::received
+    receive_if_here(rank from, tag label, std::span<std::byte, N> into) const noexcept {
+        if (into.size() > protocol::gathering::most) return {};
+        return lane_->enter([&](engine_type & e) __attribute__((always_inline)) {
+            return e.quiet() ? e.look_now(from, context_, label, into.data(), into.size()) : protocol::received{};
+        });
+    }
+    template <std::same_as<sink> S> protocol::received receive_if_here(rank from, tag label, S const& into) const noexcept {
+        auto const bytes = into.contiguous();
+        return bytes ? receive_if_here(from, label, *bytes) : protocol::received{};
     }
     static outcome outcome_of(rank from, protocol::received const& got, std::size_t room) noexcept {
         auto const n = static_cast<std::uint64_t>(got.bytes);

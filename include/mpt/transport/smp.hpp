@@ -174,6 +174,10 @@ public:
         return 0;
     }
 
+    /// The same look by a rank that goes on whether there is something or not: a load of a line that is in its own cache, unless the peer
+    /// has written it.
+    template <class Sink> [[gnu::always_inline]] std::size_t glance(rank p, Sink&& sink) noexcept { return drain(p, sink, 1); }
+
     /// How many looks of poll_from() are one turn of a waiting rank: about 60 ns.
     unsigned looks() const noexcept { return peers_.how_to_look() == smp::look::owning ? 2 : 16; }
 

@@ -148,6 +148,14 @@ concept transport_explaining = requires(E& e, rank p) {
 ///
 ///   e.looks()                unsigned  how many calls of poll_from() make about 60 ns, one turn of a rank that waits; else 16 are
 ///                                      taken for that
+///
+/// One on which a look that finds nothing costs next to nothing, for receives that are begun and not waited for yet:
+///
+///   e.glance(p, sink)        size_t    as poll_from(), at once, whatever a waiting rank does
+template <class E>
+concept transport_glancing = requires(E& e, rank p, detail::any_sink sink) {
+    { e.glance(p, sink) } noexcept -> std::same_as<std::size_t>;
+};
 
 /// A transport that knows beforehand how many frames it will take: a message of a few goes at once or not at all.
 ///

@@ -100,6 +100,16 @@ engine<World, Route, Use>::receive_now(rank from, context_id context, tag label,
         });
 }
 
+template <class World, class Route, protocol_set Use> received
+engine<World, Route, Use>::look_now(rank from, context_id context, tag label, void* data, std::size_t capacity) noexcept {
+    return with(
+        at(from), [&]<class E>(E & wire) __attribute__((always_inline)) {
+            landing sink{*this, context, label, static_cast<std::byte*>(data), capacity};
+            if constexpr (transport_glancing<E>) wire.glance(from, sink);
+            return sink.got;
+        });
+}
+
 // --- frames ---------------------------------------------------------------------------------------------------------------
 
 /// The sink of a round of progress: what most frames are is inlined there, whatever its size, and makes no call.

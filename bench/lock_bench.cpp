@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include <mpt/lock/none.hpp>
+#include <mpt/lock/per_object.hpp>
 #include <mpt/lock/pthread.hpp>
 #include <mpt/lock/ticket.hpp>
 #include <mpt/world/threads.hpp>
@@ -115,6 +116,7 @@ template <class Lock> void add(std::string const& who) {
 int main(int argc, char** argv) {
     benchmark::RegisterBenchmark("acquire_release/none", acquire_release<ours<mpt::lock::none>>);
     add<ours<mpt::lock::ticket>>("ticket");
+    add<ours<mpt::lock::per_object>>("per_object"); // one lane's
     add<ours<mpt::lock::pthread>>("pthread");
     add<of_std<std::mutex>>("role:std::mutex");
     add<of_std<std::recursive_mutex>>("role:std::recursive_mutex");

@@ -56,6 +56,31 @@ TEST(stack_runtime, a_context_has_the_same_lane_on_every_rank_and_on_both_its_si
     });
 }
 
+TEST(stack_runtime, contexts_made_one_after_the_other_share_no_lane_while_there_are_lanes) {
+    for (unsigned lanes : {2u, 3u, 7u, 16u})
+        local_job(1, config::values{}.set<"MPT_LANES">(std::to_string(lanes)), [lanes](local& env) {
+            auto& rt = env.native();
+            std::set<context_id> drawn;
+            for (int round = 0; round < 50; ++round) {
+                std::set<lane<local_stack>*> used;
+                for (unsigned i = 0; i < lanes; ++i) {
+                    auto const c = rt.new_context();
+                    EXPECT_EQ(static_cast<std::uint64_t>(c) & (collective_bit | schedules_bit), 0u);
+                    EXPECT_TRUE(drawn.insert(c).second);
+                    used.insert(&rt.lane_of(c));
+                }
+                EXPECT_EQ(used.size(), lanes);
+            }
+        });
+}
+
+TEST(stack_runtime, a_lock_for_each_object_has_many_lanes_unless_the_user_says_how_many) {
+    using fine = environment<local_per_object_stack>;
+    local_job<local_per_object_stack>(2, [](fine& env) { EXPECT_EQ(env.native().lanes(), lock::per_object::lanes); });
+    local_job<local_per_object_stack>(2, config::values{}.set<"MPT_LANES">("1"),
+                                      [](fine& env) { EXPECT_EQ(env.native().lanes(), 1u); });
+}
+
 TEST(stack_runtime, memory_is_whole_zeroed_and_in_the_slice) {
     local_job(2, [](local& env) {
         auto& rt = env.native();

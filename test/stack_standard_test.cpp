@@ -10,6 +10,7 @@ static_assert(local_stack::world_type::shares_process && local_stream_stack::wor
 TEST(stack_standard, stacks_say_what_they_are_made_of) {
     EXPECT_EQ(standard_stack::describe(), "self+smp e0+e1+rndv_get+rndv_put ticket adaptive standard native");
     EXPECT_EQ(local_stack::describe(), "self+smp e0+e1+rndv_get+rndv_put ticket adaptive standard threads");
+    EXPECT_EQ(per_object_stack::describe(), "self+smp e0+e1+rndv_get+rndv_put per_object adaptive standard native");
     EXPECT_EQ(stream_stack::describe(), "self+stream e0+e1+rndv_get+rndv_put ticket adaptive standard native");
     EXPECT_EQ(local_stream_stack::describe(), "self+stream e0+e1+rndv_get+rndv_put ticket adaptive standard threads");
 }
@@ -24,12 +25,13 @@ template <class Stack> void expect_a_job_of_one() {
     runtime<Stack> one{boot::local_members(1).front()};
     EXPECT_EQ(one.me(), 0);
     EXPECT_EQ(one.size(), 1);
-    EXPECT_EQ(one.lanes(), 1u);
+    EXPECT_EQ(one.lanes(), (std::is_same_v<typename Stack::lock_policy_type, lock::per_object> ? lock::per_object::lanes : 1u));
     EXPECT_FALSE(one.job().aborted());
 }
 TEST(stack_standard, the_compiled_stacks_start_and_end) {
     expect_a_job_of_one<local_stack>();
     expect_a_job_of_one<local_stream_stack>();
+    expect_a_job_of_one<local_per_object_stack>();
 }
 
 TEST(stack_standard, a_stack_of_processes_refuses_ranks_that_are_threads) {

@@ -100,6 +100,8 @@ def libraries(build):
     ours, folder = next(stage.rglob('bin/mptcc')).parent, build / 'peers/programs'
     abi = compiled(ours / 'mptcc', folder, PROGRAMS)
     found, missing = [Library('mpt', [ours / 'mptrun'], abi | compiled(ours / 'oshcc', folder, SHMEM_PROGRAMS))], []
+    threads = {'threads': abi['threads']} # by the other locks; mpt's own is the ticket lock
+    found += [Library('mpt -mt', [ours / 'mptrun', '--flavour', 'mt'], threads), Library('mpt mutex', [ours / 'mptrun'], threads, {'MPT_TICKET': 'off'})]
     for name, package in (('MPICH', 'mpich'), ('Intel MPI', 'impi-rt')):
         home, why = wheel(build, package)
         if home and not (home / 'lib/libmpi_abi.so.1').exists(): why = f'{package}: this wheel has no library of the standard ABI'

@@ -62,6 +62,14 @@ class Figures(unittest.TestCase):
         self.assertIn('| what | mpt | Open MPI oshmem | mpt / best peer | mpt / limit |', lines)
         self.assertIn('| shmem_put, 2 ranks, 8 B, us | **0.01** | 0.02 | 0.50 |  |', lines)
 
+    def test_mpt_by_another_lock_is_a_column_of_the_report_and_no_peer(self):
+        more = {('threads_rate_4', 2, 8, 'M/s'): {'mpt': [10], 'mpt -mt': [40], 'mpt mutex': [5], 'MPICH': [20]}}
+        row, = peers.rows_of(more, {})
+        self.assertEqual((row['best'], row['to_best']), ('MPICH', 2))
+        whole = result() | {'rows': [row]}
+        self.assertIn('| threads_rate_4, 2 ranks, 8 B, M/s | 10 | **40** | 5 | 20 | 2.00 |  |', peers.markdown(whole).splitlines())
+        self.assertIn('| what | mpt | MPICH | mpt / best peer | mpt / limit |', peers.headline_table(whole))
+
     def test_plots_are_xml_and_the_report_says_what_is_left_out(self):
         xml.dom.minidom.parseString(plot.page(result()['rows'], peers.names_of(result()['rows'])))
         xml.dom.minidom.parseString(plot.page([], []))

@@ -9,6 +9,8 @@ template class protocol::engine<stream_stack::world_type, stream_stack::route_ty
 template class protocol::engine<local_stream_stack::world_type, local_stream_stack::route_type, local_stream_stack::uses>;
 template class runtime<standard_stack>;
 template class runtime<local_stack>;
+template class runtime<per_object_stack>;
+template class runtime<local_per_object_stack>;
 template class runtime<stream_stack>;
 template class runtime<local_stream_stack>;
 

@@ -27,6 +27,21 @@ std::string own_libraries() {
     return ::access((path + "/libmpt_core.so.0").c_str(), R_OK) == 0 ? path : std::string{};
 }
 
+/// The folder of a flavour's libraries.
+std::string flavour_folder(std::string const& libraries, std::string const& flavour) {
+    auto const all = std::filesystem::path{libraries} / "mpt";
+    std::error_code ignored;
+    if (!libraries.empty() && std::filesystem::is_directory(all / flavour, ignored)) return all / flavour;
+    if (libraries.empty())
+        throw usage_error{fmt::format("--flavour {}: this mptrun is not installed beside its libraries.", flavour)};
+    std::vector<std::string> there;
+    for (auto const& folder : std::filesystem::directory_iterator{all, ignored}) there.push_back(folder.path().filename());
+    std::ranges::sort(there);
+    throw usage_error{
+        there.empty() ? fmt::format("--flavour {}: there are no flavours in {}.", flavour, all.string())
+                      : fmt::format("--flavour {}: there is no such flavour; there are {}.", flavour, fmt::join(there, ", "))};
+}
+
 bool names(std::string_view entry, std::string_view variable) noexcept {
     return entry.size() > variable.size() && entry.starts_with(variable) && entry[variable.size()] == '=';
 }
@@ -75,6 +90,7 @@ std::vector<std::string> environment_of(part const& p) {
         std::erase_if(all, [ours](auto const& e) { return names(e, ours); });
     if (!p.errhandler.empty()) set(all, errhandler_variable, p.errhandler);
     auto libraries = own_libraries();
+    if (!p.flavour.empty()) libraries = flavour_folder(libraries, p.flavour) + ':' + libraries;
     if (libraries.empty()) return all;
     auto const path = std::ranges::find_if(all, [](auto const& e) { return names(e, "LD_LIBRARY_PATH"); });
     if (path != all.end()) libraries += ':' + path->substr(std::strlen("LD_LIBRARY_PATH="));

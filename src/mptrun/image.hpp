@@ -34,7 +34,7 @@ private:
     std::vector<std::string> prefix_of(int rank, part const& p) const;
 };
 
-/// Our environment as this part's ranks get it.
+/// Our environment as this part's ranks get it. Throws usage_error for a flavour that is not there.
 std::vector<std::string> environment_of(part const& p);
 
 /// True for one rank in gdb on our terminal.

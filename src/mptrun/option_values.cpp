@@ -135,6 +135,12 @@ std::string errhandler_in(std::string_view text, std::string_view option) {
         fmt::format("{} wants mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return, not \"{}\".", option, text)};
 }
 
+std::string flavour_in(std::string_view text, std::string_view option) {
+    if (text.empty() || text.front() == '.' || text.find('/') != text.npos)
+        throw usage_error{fmt::format("{} wants the name of a flavour, such as mt, not \"{}\".", option, text)};
+    return std::string{text};
+}
+
 void read_bind_to(placing& p, std::string_view text) {
     auto const words = split_list(lower(text), ':');
     auto const object = words.empty() ? std::nullopt : level_of(words[0]);

@@ -18,6 +18,8 @@ rank_set ranks_in(std::string_view text, std::string_view option);
 std::string print(rank_set const& s);
 /// "mpi_errors_return" and the like, as MPI-4.1 section 11.5 writes them; empty: fatal, as without.
 std::string errhandler_in(std::string_view text, std::string_view option);
+/// The name of a folder of libraries.
+std::string flavour_in(std::string_view text, std::string_view option);
 /// "core", "socket:2" into p; "none".
 void read_bind_to(placing& p, std::string_view text);
 /// "socket", "ppr:2:numa", "slot:PE=4"; returns the number after PE, or 0.

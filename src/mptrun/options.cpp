@@ -129,6 +129,7 @@ void print_part(std::vector<std::string>& words, part const& p) {
     if (!p.directory.empty()) add("--wdir", p.directory);
     if (!p.path.empty()) add("--path", p.path);
     if (!p.errhandler.empty()) add("--initial-errhandler", p.errhandler);
+    if (!p.flavour.empty()) add("--flavour", p.flavour);
     if (!p.prefix.empty()) add("--wrap", joined(p.prefix));
     if (p.command[0].starts_with('-')) add("--");
     words.insert(words.end(), p.command.begin(), p.command.end());

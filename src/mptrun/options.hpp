@@ -29,6 +29,7 @@ struct part {
     std::string directory;                                      // -wdir
     std::string path;                                           // -path: searched before PATH
     std::string errhandler;                                     // -initial-errhandler; empty: fatal
+    std::string flavour;                                        // --flavour: a folder of lib/mpt; empty: the standard libraries
     std::vector<std::string> prefix;                            // --wrap
     std::vector<std::string> command;                           // the program and its arguments
     bool operator==(part const&) const = default;

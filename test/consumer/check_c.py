@@ -17,8 +17,9 @@ import check_installed
 from check_installed import check_shown_words, output, run
 
 TREE = ['bin/mptcc', 'bin/mpicc', 'bin/mptcxx', 'bin/mpicxx', 'bin/mpic++', 'include/mpi.h', 'include/mpi_compat.h', 'lib/libmpi_abi.so',
-        'lib/libmpi_abi.so.1', 'lib/mpt/debug/libmpi_abi.so.1', 'lib/libmpt_mpi_compat.so', 'lib/libmpt_mpi_compat.so.1',
-        'lib/pkgconfig/mpt-mpi-compat.pc', 'lib/pkgconfig/mpt-mpi.pc', 'share/man/man3/MPI_Send.3']
+        'lib/libmpi_abi.so.1', 'lib/mpt/debug/libmpi_abi.so.1', 'lib/mpt/mt/libmpi_abi.so', 'lib/mpt/mt/libmpi_abi.so.1',
+        'lib/libmpt_mpi_compat.so', 'lib/libmpt_mpi_compat.so.1', 'lib/pkgconfig/mpt-mpi-compat.pc', 'lib/pkgconfig/mpt-mpi.pc',
+        'share/man/man3/MPI_Send.3']
 
 CONFLICT = '''#include <mpi.h>
 int main(int argc, char** argv) {
@@ -45,6 +46,8 @@ def by_wrappers(tree, source, tmp):
     run(bin_ / 'mpicc', tmp / 'ring.o', '-o', tmp / 'apart')
     for name in ('mptcxx', 'mpicxx', 'mpic++'):
         run(bin_ / name, '-x', 'c++', '-Wall', '-Wextra', '-Werror', program, '-o', tmp / name)
+    run(bin_ / 'mptcc', '-mt', '-Wall', '-Wextra', '-Werror', program, '-o', tmp / 'fine')
+    run(bin_ / 'mptcc', '-mt', '-compat', source / 'test/consumer/old.c', '-o', tmp / 'fine_old')
     run(bin_ / 'mptcc', '-compat', '-Wall', '-Wextra', '-Werror', source / 'test/consumer/old.c', '-o', tmp / 'old')
     run(bin_ / 'mptcxx', '-compat', '-x', 'c++', '-Wall', '-Wextra', '-Werror', source / 'test/consumer/old.c', '-o', tmp / 'old++')
     for option, wanted in (('-show', '-lmpi_abi'), ('-showme:compile', f'-I"{tree}/include"'), ('-showme:link', f'-L"{tree}/lib"'),
@@ -52,6 +55,8 @@ def by_wrappers(tree, source, tmp):
         said = output(bin_ / 'mpicc', option)
         if wanted not in said:
             sys.exit(f'mpicc {option} says "{said}", without "{wanted}"')
+    if f'-L"{tree}/lib/mpt/mt"' not in output(bin_ / 'mpicc', '-mt', '-showme:link'):
+        sys.exit('mpicc -mt -showme:link does not name the folder of the flavour')
     if '-lmpt_mpi_compat -lmpi_abi' not in output(bin_ / 'mpicc', '-compat', '-show', program):
         sys.exit('mpicc -compat -show does not name its library')
     if '-lmpi_abi' in output(bin_ / 'mpicc', '-show', '-c', program):
@@ -61,7 +66,7 @@ def by_wrappers(tree, source, tmp):
         sys.exit('MPICH_CC is not heeded')
     if subprocess.run([bin_ / 'mpicc', '-showme:nonsense'], capture_output=True).returncode == 0:
         sys.exit('-showme:nonsense is no error')
-    return [tmp / name for name in ('mptcc', 'mpicc', 'apart', 'mptcxx', 'mpicxx', 'mpic++', 'old', 'old++')]
+    return [tmp / name for name in ('mptcc', 'mpicc', 'apart', 'mptcxx', 'mpicxx', 'mpic++', 'fine', 'fine_old', 'old', 'old++')]
 
 
 def check_manual(tree):
@@ -104,6 +109,23 @@ def check_debug(tree, source, tmp, clean):
     run(tree / 'bin/mptcc', '-debug', '-compat', source / 'test/consumer/old.c', '-o', tmp / 'old_debug')
     if (said := output(tree / 'bin/mptrun', '-n', '4', tmp / 'old_debug', env=clean, timeout=60).strip()) != 'mpt: 4 ranks, sum 10':
         sys.exit(f'mptcc -debug -compat: "{said}"')
+
+
+def check_flavours(tree, source, tmp):
+    """A flavour is chosen when a program is linked, or when it is started."""
+    build = [tree / 'bin/mptcc', '-O1', source / 'test/consumer/tools.c', '-o']
+    run(*build, tmp / 'plain')
+    run(*build, tmp / 'linked', '-mt')
+    mptrun = tree / 'bin/mptrun'
+    for words, lanes in ((['plain'], 1), (['linked'], 16), (['--flavour', 'mt', 'plain'], 16), (['-x', 'MPT_LANES=3', 'linked'], 3)):
+        said = output(mptrun, '-n', '2', *words[:-1], tmp / words[-1])
+        if f'\npvar mpt_lanes = {lanes}\n' not in said:
+            sys.exit(f'{words}: not of {lanes} lanes: "{said}"')
+    for words, sentence in ((['-n', '1', tmp / 'plain', ':', '-n', '1', tmp / 'linked'], 'MPT_LANES'),
+                            (['--flavour', 'fast', tmp / 'plain'], '--flavour fast: there is no such flavour; there are debug, mt.')):
+        done = subprocess.run([mptrun, *words], capture_output=True, text=True, timeout=60)
+        if done.returncode == 0 or sentence not in done.stderr:
+            sys.exit(f'{words}: exit code {done.returncode}, "{done.stderr}", without "{sentence}"')
 
 
 def by_pkg_config(tree, source, tmp):
@@ -149,6 +171,7 @@ def main():
             check_peer_bench(tree, source, tmp)
             check_tools(tree, source, tmp)
             check_debug(tree, source, tmp, clean)
+            check_flavours(tree, source, tmp)
         if (programs := ways[how](tree, source, tmp)) is None:
             print('skipped: the wheel of MPICH cannot be had (no network?)')
             return 77

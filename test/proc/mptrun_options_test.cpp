@@ -123,6 +123,7 @@ public:
                                    "--dry-run",
                                    "-path /bin",
                                    "-initial-errhandler mpi_errors_return",
+                                   "--flavour mt",
                                    "--map-by ppr:2:socket",
                                    "--gdb-port 5000",
                                    "--prepend-pattern %r"};
@@ -236,6 +237,16 @@ TEST(mptrun_options, error_handlers_are_told_by_their_names_in_any_case) {
     EXPECT_EQ(parsed("-initial-errhandler mpi_errors_abort one : two").parts[1].errhandler, "");
     EXPECT_EQ(refused("-initial-errhandler fatal p"),
               "-initial-errhandler wants mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return, not \"fatal\".");
+}
+
+TEST(mptrun_options, a_flavour_is_a_name_and_a_part_has_its_own) {
+    auto const o = parsed("--flavour mt one : --flavour=debug two : three");
+    ASSERT_EQ(o.parts.size(), 3u);
+    EXPECT_EQ(o.parts[0].flavour, "mt");
+    EXPECT_EQ(o.parts[1].flavour, "debug");
+    EXPECT_EQ(o.parts[2].flavour, "");
+    EXPECT_EQ(refused("--flavour ../x p"), "--flavour wants the name of a flavour, such as mt, not \"../x\".");
+    EXPECT_EQ(refused("--flavour= p"), "--flavour wants the name of a flavour, such as mt, not \"\".");
 }
 
 TEST(mptrun_options, a_file_of_options_is_a_program_a_line) {

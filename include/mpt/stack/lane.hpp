@@ -5,7 +5,9 @@
 ///           `-- wait: { guard: done? progress() } -- nothing moved --> spin, pause, yield, or arm + look again + sleep
 ///
 ///   Whoever waits on one lane serves the others of its rank as well (MPI-4.1 section 2.9, progress): a peer that waits for us
-///   may wait on any of them. With one lane there are no others, and nothing is paid.
+///   may wait on any of them. With one lane there are no others, and nothing is paid. With several, a look in vain goes on to the
+///   others once in `apart` looks and after each sleep, and mostly passes by those where another thread waits, who looks there
+///   itself (not always: it may be in code of the user's). So threads that each have a lane seldom meet in a lock.
 ///
 ///   No thread waits while it holds the lock, and none that only looks stands in line for it while another is inside, who moves
 ///   everybody's messages: it looks again later, and gets in line only after most_refusals times. A line of threads that look
@@ -34,6 +36,7 @@
 #include <mpt/lock/lock.hpp>
 #include <mpt/lock/none.hpp>
 #include <mpt/mem/parts.hpp>
+#include <mpt/stack/crowd.hpp>
 #include <mpt/stack/figures.hpp>
 #include <mpt/stack/stack.hpp>
 #include <mpt/wait/record.hpp>
@@ -75,7 +78,7 @@ public:
     template <class Done> void wait(waiting const& about, Done&& done) {
         typename Stack::wait_type w{facts()};
         telling said{*this};
-        company others{*this};
+        company others{here_, *crowd_};
         for (std::uint32_t turns = 1, refusals = 0;; ++turns) {
             std::size_t moved = 0;
             if (visit const inside{lock_, refusals}; inside) {
@@ -85,7 +88,9 @@ public:
                 moved = engine_.progress();
                 if (moved != 0 && done(engine_)) break;
             }
-            if (moved == 0 && serve_others() != 0) moved = 1;
+            if (moved == 0) moved = run_errands();
+            if (moved == 0 && all_.size() > 1 && turns % apart == 0) [[unlikely]]
+                moved = serve(turns % (apart * 16) == 0 ? whom::all : whom::unattended);
             if (moved != 0) {
                 w.reset();
                 continue;
@@ -98,6 +103,7 @@ public:
                 w = typename Stack::wait_type{among_others(facts())};
             auto const step = w.next();
             if (step == wait_step::spin) continue;
+            if (step == wait_step::sleep) turns |= apart - 1; // the next look is at all
             said.tell(about);
             if (idle(step, w, done)) break;
         }
@@ -109,22 +115,15 @@ public:
     }
 
     /// The other lanes of this rank, this one among them: set once, before the first wait.
-    void join(std::span<std::unique_ptr<lane> const> all) noexcept { all_ = all; }
+    void join(std::span<std::unique_ptr<lane> const> all, crowd& of_rank) noexcept {
+        all_ = all;
+        if (all.size() > 1) crowd_ = &of_rank;
+    }
     /// A round of progress on every other lane that nobody is in, and errands, our own too; how many things moved. For who holds
     /// no lock.
     std::size_t serve_others() noexcept {
-        std::size_t moved = run_errands();
-        if (all_.size() < 2) [[likely]]
-            return moved;
-        for (auto const& other : all_) {
-            typename lock_type::node n;
-            if (other.get() == this || !other->lock_.try_acquire(n)) continue;
-            if (!other->over_) [[likely]]
-                moved += other->engine_.progress();
-            other->lock_.release(n);
-            moved += other->run_errands();
-        }
-        return moved;
+        auto const moved = run_errands();
+        return all_.size() < 2 ? moved : moved + serve(whom::all);
     }
     /// Steps of tasks that may not hold the lock, because they run code of the user's; how many.
     std::size_t run_errands() noexcept {
@@ -234,7 +233,7 @@ public:
     }
 
     /// Does a thread wait here that has found nothing yet? A hint.
-    bool is_waited_on() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; } // order: a hint
+    bool is_waited_on() const noexcept { return !here_.is_empty(); }
 
     /// For paths that hold the lock by themselves, and for tests.
     lock_type& lock() noexcept { return lock_; }
@@ -242,6 +241,21 @@ public:
 
 private:
     static constexpr std::uint32_t most_refusals = 16;
+    static constexpr std::uint32_t apart = 32; // looks at our own lane for one at the others
+    enum class whom : std::uint8_t { all, unattended };
+    std::size_t serve(whom which) noexcept {
+        std::size_t moved = 0;
+        for (auto const& other : all_) {
+            typename lock_type::node n;
+            if (other.get() == this || (which == whom::unattended && other->is_waited_on()) || !other->lock_.try_acquire(n))
+                continue;
+            if (!other->over_) [[likely]]
+                moved += other->engine_.progress();
+            other->lock_.release(n);
+            moved += other->run_errands();
+        }
+        return moved;
+    }
     /// A look inside, by a thread that waits. False: another is inside, and this one has not asked often enough to stand in line.
     class visit {
         lock_type& lock_;
@@ -258,24 +272,6 @@ private:
         }
         visit(visit const&) = delete;
         explicit operator bool() const noexcept { return inside_; }
-    };
-    /// A thread that waits here, as the others see it.
-    class company {
-        lane& lane_;
-        bool counted_ = false, known_ = false;
-
-    public:
-        explicit company(lane& l) noexcept : lane_{l} {}
-        ~company() {
-            if (counted_) lane_.waiting_.fetch_sub(1, std::memory_order_relaxed); // order: a hint
-        }
-        company(company const&) = delete;
-        /// Asked after a look that found nothing; true the first time that another thread waits here as well.
-        bool have_come() noexcept {
-            if (known_) return false;
-            if (!std::exchange(counted_, true)) lane_.waiting_.fetch_add(1, std::memory_order_relaxed); // order: a hint
-            return known_ = lane_.waiting_.load(std::memory_order_relaxed) > 1;                         // order: a hint
-        }
     };
     /// As long in all, but most of it in yields. Who is told to spin for ever does so. Few looks, but enough for an answer from a
     /// partner that runs: two that run then go on without a switch. Measured: ping-pong of 4 pairs on 2 CPUs, 6 looks 5 us, 32
@@ -334,7 +330,9 @@ private:
         }
         if (!bell) return world_.sleep_for(a_break), false;
         auto const before = world_.now();
-        engine_.sleep(world_, armed, longest_nap(w.nap()));
+        bool const out = all_.size() > 1 && crowd_->look_out(); // one sleeper of a rank looks at all lanes early
+        engine_.sleep(world_, armed, longest_nap(w.nap(), out));
+        if (out) crowd_->look_no_more();
         auto const slept = world_.now() - before;
         guard g{lock_};
         engine_.disarm();
@@ -357,10 +355,10 @@ private:
     /// Peers ring the bell of the lane they send on: with several lanes, look at the others now and then. And where a lane has no
     /// bell (streams only), another thread that completes what this one waits for cannot wake it.
     static constexpr nanoseconds a_break{50'000}; // also while something is under way that only our own steps move
-    nanoseconds longest_nap(nanoseconds wished) const noexcept {
+    static nanoseconds longest_nap(nanoseconds wished, bool looks_out) noexcept {
         constexpr bool alone = std::is_same_v<typename Stack::lock_policy_type, lock::none> || engine_type::wakes_threads;
         if constexpr (!alone) wished = std::min(wished, 20 * a_break);
-        return all_.size() < 2 ? wished : std::min(wished, 4 * a_break);
+        return looks_out ? std::min(wished, 4 * a_break) : wished;
     }
 
     static std::uint32_t looks_of(wait_facts const& f) noexcept { return f.scarce ? 16 : f.spins; }
@@ -374,7 +372,8 @@ private:
     std::vector<std::unique_ptr<wait_facts const>> tunings_; // all later ones: a wait may read any of them
     config::values const variables_;
     std::shared_ptr<mem::parts> const parts_;
-    native_atomics::atomic<std::uint32_t> waiting_{0}; // threads that wait here and have found nothing yet
+    crowd here_{1};         // who waits here
+    crowd* crowd_ = &here_; // of all lanes, where there are several
     std::uint64_t sleeps_ = 0;
     nanoseconds slept_{};
     [[no_unique_address]] lock_type lock_;

@@ -16,11 +16,13 @@
 ///
 ///   Tests    test/stack_runtime_test.cpp
 #pragma once
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <mpt/boot/boot.hpp>
@@ -44,10 +46,10 @@ public:
 
     explicit runtime(boot::membership m) : runtime{std::move(m), config::values::of_process()} {}
     runtime(boot::membership m, config::values const& v, beginning how = beginning::together)
-        : config_{v}, job_{checked(std::move(m)), Stack::layout(), Stack::describe(), v.job_values()},
+        : config_{of_policy(v)}, job_{checked(std::move(m)), Stack::layout(), Stack::describe(), config_.job_values()},
           heap_{job_.share_arena(), job_.me(), slice_bytes(v), "MPT_SLICE"} {
         require_matching_core();
-        auto const lanes = v.template get<"MPT_LANES">();
+        auto const lanes = config_.template get<"MPT_LANES">();
         auto const limits = make_limits();
         auto const facts = make_facts();
         memory_source const memory{[](void* self, std::size_t n, std::size_t align) noexcept -> void* {
@@ -57,7 +59,7 @@ public:
         for (unsigned i = 0; i < lanes; ++i)
             lanes_.push_back(std::make_unique<lane<Stack>>(lane_context<world_type>{world_, job_, heap_, 0, i, lanes, config_},
                                                            limits, facts, memory));
-        for (auto& l : lanes_) l->join(lanes_);
+        for (auto& l : lanes_) l->join(lanes_, waiting_);
         if (job_.me() == 0) std::fputs(config::announce(config_).c_str(), stderr); // nothing, when all is well and nobody asks
         if (how == beginning::alone) {
             job_.open();
@@ -106,8 +108,17 @@ public:
     lane<Stack>& lane_of(context_id c) noexcept {
         return *lanes_[lanes_.size() == 1 ? 0 : (static_cast<std::uint64_t>(c) >> 1) % lanes_.size()];
     }
-    /// A context nobody else has.
-    context_id new_context() const noexcept { return drawn_context(world_.random()); }
+    /// A context nobody else has, on the lane after that of the one before.
+    context_id new_context() noexcept {
+        auto const drawn = drawn_context(world_.random());
+        auto const lanes = lanes_.size();
+        if (lanes == 1) [[likely]]
+            return drawn;
+        static_assert(config::table[config::row_of("MPT_LANES")].most <= 16, "four bits of a context choose its lane");
+        auto const turn = contexts_.fetch_add(1, std::memory_order_relaxed) % lanes; // order: only to go on
+        auto const bits = static_cast<std::uint64_t>(drawn) & ~(std::uint64_t{15} << 1);
+        return context_id{bits + 2 * ((turn + lanes - (bits >> 1) % lanes) % lanes)};
+    }
     static constexpr context_id world_context{2}, self_context{4};
 
     /// Memory that peers reach by plain loads and stores: whole pages, zeroed, untouched. Throws mpt::error(no_memory) with the
@@ -182,6 +193,18 @@ private:
         met_ = true;
         tell_start_up();
     }
+    /// How many threads may wait at once without taking a CPU from those they wait for.
+    std::uint32_t room_for_waiting() {
+        auto const lanes = config_.template get<"MPT_LANES">();
+        return lanes == 1 ? 1 : std::max(usable_cpus() / static_cast<unsigned>(job_.size()), 1u);
+    }
+    /// What the lock chooses where the user does not.
+    static config::values of_policy(config::values v) {
+        if constexpr (requires { Stack::lock_policy_type::lanes; })
+            if (v.at(config::row_of("MPT_LANES")).from == config::given::initial)
+                v.set<"MPT_LANES">(std::to_string(Stack::lock_policy_type::lanes));
+        return v;
+    }
     static boot::membership checked(boot::membership m) {
         if (!world_type::shares_process && m.shares_process)
             throw error{errc::usage,
@@ -246,6 +269,8 @@ private:
     mem::slice_heap heap_;
     std::vector<std::unique_ptr<lane<Stack>>> lanes_;
     std::once_flag told_;
+    crowd waiting_{room_for_waiting()};                 // in all lanes
+    native_atomics::atomic<std::uint32_t> contexts_{3}; // drawn here, and the fixed ones
     bool met_ = false, left_ = false;
 };
 

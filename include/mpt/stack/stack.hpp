@@ -9,7 +9,7 @@
 ///   world       world::native                             world::threads (ranks are threads)
 ///   transport   route<self, smp>                          any transport_policy, or a route over several; self is added
 ///   protocol    e0<>, e1<>, rndv_get<>, rndv_put<>      any of them; e0 and rndv_put are the least
-///   lock        lock::ticket                              none, pthread
+///   lock        lock::ticket                              none, pthread, per_object
 ///   wait        wait::adaptive                            spin, yield, sleep
 ///   memory      mem::standard
 ///

@@ -1,5 +1,6 @@
 /// stack/standard - the stacks that most programs use, compiled once in libmpt_core.
 #pragma once
+#include <mpt/lock/per_object.hpp>
 #include <mpt/stack/runtime.hpp>
 #include <mpt/transport/stream.hpp>
 #include <mpt/world/threads.hpp>
@@ -10,6 +11,9 @@ namespace mpt::inline v0 {
 using standard_stack = stack<>;
 /// Ranks are threads of one process: mpt::local_job.
 using local_stack = stack<world::threads>;
+/// The same two for programs whose threads use different communicators at once.
+using per_object_stack = stack<lock::per_object>;
+using local_per_object_stack = stack<lock::per_object, world::threads>;
 /// Byte streams only, no remote memory: proves that no protocol assumes any.
 using stream_stack = stack<transport::stream<>>;
 using local_stream_stack = stack<transport::stream<>, world::threads>;
@@ -22,6 +26,8 @@ extern template class protocol::engine<local_stream_stack::world_type, local_str
                                        local_stream_stack::uses>;
 extern template class runtime<standard_stack>;
 extern template class runtime<local_stack>;
+extern template class runtime<per_object_stack>;
+extern template class runtime<local_per_object_stack>;
 extern template class runtime<stream_stack>;
 extern template class runtime<local_stream_stack>;
 

@@ -1,0 +1,61 @@
+/// stack/crowd - the threads of a rank that wait and have found nothing yet, as they see each other.
+///
+///        come() ... is_crowded(): more of them than `room`  ---> they give their CPUs away soon
+///               ... look_out(): one of those that sleep looks at all lanes early, until look_no_more()
+///        go()
+///
+///   A lane has one with room for one thread, of those that wait there. A rank of several lanes has one of all, with room for
+///   as many threads as it has CPUs: threads that wait each on a lane of its own take the CPUs of those they wait for, too.
+///
+///   Order   all are hints: whoever is told wrongly looks a little more or less often, and nothing hangs on it.
+///   Cost    come and go: a read-modify-write each, by who has looked in vain; is_crowded: a load.
+///   Tests   test/stack_crowd_test.cpp
+#pragma once
+#include <cstdint>
+#include <utility>
+
+#include <mpt/core/atomics.hpp>
+
+namespace mpt::inline v0 {
+
+class crowd {
+    native_atomics::atomic<std::uint32_t> waiting_{0};
+    native_atomics::atomic<bool> looked_out_{false};
+    std::uint32_t room_;
+
+public:
+    explicit crowd(std::uint32_t room) noexcept : room_{room} {}
+    void come() noexcept { waiting_.fetch_add(1, std::memory_order_relaxed); }                    // order: a hint
+    void go() noexcept { waiting_.fetch_sub(1, std::memory_order_relaxed); }                      // order: a hint
+    bool is_empty() const noexcept { return waiting_.load(std::memory_order_relaxed) == 0; }      // order: a hint
+    bool is_crowded() const noexcept { return waiting_.load(std::memory_order_relaxed) > room_; } // order: a hint
+    /// True: the caller is the one, and says when it is no more.
+    bool look_out() noexcept { return !looked_out_.exchange(true, std::memory_order_relaxed); } // order: a hint
+    void look_no_more() noexcept { looked_out_.store(false, std::memory_order_relaxed); }       // order: a hint
+};
+
+/// A thread that waits, as the others see it: those of its lane, and those of its rank, which may be the same.
+class company {
+    crowd &here_, &of_rank_;
+    bool counted_ = false, known_ = false;
+
+public:
+    company(crowd& here, crowd& of_rank) noexcept : here_{here}, of_rank_{of_rank} {}
+    ~company() {
+        if (!counted_) return;
+        here_.go();
+        if (&of_rank_ != &here_) of_rank_.go();
+    }
+    company(company const&) = delete;
+    /// Asked after a look that found nothing; true the first time that more threads wait than there is room for.
+    bool have_come() noexcept {
+        if (known_) return false;
+        if (!std::exchange(counted_, true)) {
+            here_.come();
+            if (&of_rank_ != &here_) of_rank_.come();
+        }
+        return known_ = of_rank_.is_crowded();
+    }
+};
+
+} // namespace mpt::inline v0

@@ -1,0 +1,45 @@
+#include <gtest/gtest.h>
+#include <mpt/stack/crowd.hpp>
+
+namespace {
+using mpt::crowd;
+
+TEST(stack_crowd, is_crowded_by_more_threads_than_it_has_room_for) {
+    crowd c{2};
+    EXPECT_TRUE(c.is_empty());
+    c.come(), c.come();
+    EXPECT_FALSE(c.is_crowded());
+    c.come();
+    EXPECT_TRUE(c.is_crowded());
+    c.go();
+    EXPECT_FALSE(c.is_crowded());
+    EXPECT_FALSE(c.is_empty());
+    c.go(), c.go();
+    EXPECT_TRUE(c.is_empty());
+}
+
+TEST(stack_crowd, company_counts_from_its_first_look_in_vain_and_tells_of_the_others_once) {
+    crowd here{1}, of_rank{1};
+    {
+        mpt::company one{here, of_rank}, other{here, of_rank}, elsewhere{of_rank, of_rank};
+        EXPECT_TRUE(here.is_empty());
+        EXPECT_FALSE(one.have_come());
+        EXPECT_FALSE(here.is_empty());
+        EXPECT_TRUE(elsewhere.have_come()) << "of the rank two wait";
+        EXPECT_FALSE(here.is_crowded());
+        EXPECT_TRUE(one.have_come());
+        EXPECT_FALSE(one.have_come()) << "it knows";
+        EXPECT_TRUE(other.have_come());
+    }
+    EXPECT_TRUE(here.is_empty());
+    EXPECT_TRUE(of_rank.is_empty());
+}
+
+TEST(stack_crowd, has_one_at_a_time_that_looks_out) {
+    crowd c{1};
+    EXPECT_TRUE(c.look_out());
+    EXPECT_FALSE(c.look_out());
+    c.look_no_more();
+    EXPECT_TRUE(c.look_out());
+}
+} // namespace

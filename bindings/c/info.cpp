@@ -1,6 +1,8 @@
 // Chapter 10: info objects; chapter 16: their older questions.
 #include <cstring>
 
+#include <mpt/boot/announced.hpp>
+
 #include "binding.hpp"
 #include "entries.hpp"
 #include "text.hpp"
@@ -29,6 +31,8 @@ void Info_create_env(call& on, int argc, char** argv, MPI_Info& made) {
     auto& b = on.of();
     std::optional<std::int32_t> ranks;
     if (std::lock_guard const g{b.changing}; b.world) ranks = b.world->size(); // another thread may be in MPI_Init
+    else if (b.membership) ranks = b.membership->size;
+    if (!ranks) ranks = boot::announced_size(); // the same before MPI_Init as after it: MPI-4.1 section 11.2.1
     made = publish(b, environment_info({argv, n}, ranks));
 }
 void Info_dup(call& on, info_object& i, MPI_Info& made) { made = publish(on.of(), i.hints); }

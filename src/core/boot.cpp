@@ -1,4 +1,5 @@
 // How a rank learns who it is (boot/boot.hpp).
+#include <mpt/boot/announced.hpp>
 #include <mpt/boot/boot.hpp>
 #include <mpt/config/config.hpp>
 #include <mpt/core/error.hpp>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -200,6 +202,30 @@ membership detect() {
         return m;
     });
     return *std::static_pointer_cast<membership>(known);
+}
+
+std::optional<std::int32_t> announced_size() {
+    // While it is found out nobody joins, and the variables stay; it is the same afterwards.
+    auto& registry = process_registry::instance();
+    auto const found = registry.kept_or("mpt::boot::announced_size", [&registry] {
+        auto size = std::make_shared<std::optional<std::int32_t>>();
+        if (auto const joined = registry.kept(kept_name)) *size = std::static_pointer_cast<membership>(joined)->size;
+        else if (auto const* handed_over = std::getenv(handed_variable)) {
+            if (auto const h = parse_handed(handed_over)) *size = h->size;
+        } else if (pmi1::present()) {
+            std::string_view const text = std::getenv("PMI_SIZE");
+            std::int32_t n = 0;
+            auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
+            if (problem == std::errc{} && end == text.data() + text.size() && n > 0) *size = n;
+        } else {
+            try {
+                refuse_foreign_launcher();
+                *size = 1;
+            } catch (error const&) { size->reset(); }
+        }
+        return size;
+    });
+    return *std::static_pointer_cast<std::optional<std::int32_t>>(found);
 }
 
 } // namespace mpt::inline v0::boot

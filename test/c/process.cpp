@@ -40,6 +40,28 @@ void errors_without_handlers() {
     std::printf("%s\n", all.c_str());
 }
 
+/// What MPI_Info_create_env says of the number of ranks.
+std::string maxprocs() {
+    MPI_Info made = MPI_INFO_NULL;
+    char value[16] = "nothing";
+    int length = sizeof value, found = 0;
+    MPI_Info_create_env(0, nullptr, &made);
+    MPI_Info_get_string(made, "maxprocs", &length, value, &found);
+    MPI_Info_free(&made);
+    return value;
+}
+/// It before, while, and after MPI is there; or before alone.
+void environment(bool before_alone) {
+    auto all = maxprocs();
+    if (!before_alone) {
+        MPI_Init(nullptr, nullptr);
+        all += ' ' + maxprocs();
+        MPI_Finalize();
+        all += ' ' + maxprocs();
+    }
+    std::printf("%s\n", all.c_str());
+}
+
 /// One line of every rank: what it was told before, while, and after MPI is there; and the sum of all ranks.
 void work(int argc, char** argv) {
     auto all = told();
@@ -174,6 +196,7 @@ std::map<std::string, void (*)(int)> const ways{
 int main(int argc, char** argv) {
     std::string const way = argc > 1 ? argv[1] : "work";
     if (way == "work") return work(argc, argv), 0;
+    if (way == "environment") return environment(argc > 2), 0;
     if (way == "before") return rank_of();
     if (way == "errors-without-handlers") return errors_without_handlers(), 0;
     if (auto const at = by_sessions.find(way); at != by_sessions.end()) return at->second(argc > 2 ? std::atoi(argv[2]) : 0), 0;

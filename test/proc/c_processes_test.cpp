@@ -90,6 +90,18 @@ TEST(c_processes, need_no_more_than_sessions) {
     expect_lines(program + " session-left-open", "");
 }
 
+TEST(c_processes, are_told_before_mpi_is_there_how_many_they_are) {
+    for (int n : {1, 3}) {
+        auto const all = std::to_string(n);
+        expect_lines(mptrun + " -n " + all + ' ' + program + " environment", times(n, all + ' ' + all + ' ' + all));
+    }
+    expect_lines(program + " environment", "1 1 1\n");
+    expect_lines("env PMI_FD=9 PMI_RANK=0 PMI_SIZE=5 " + program + " environment before", "5\n");
+    expect_lines("env PMI_FD=9 PMI_RANK=0 PMI_SIZE=many " + program + " environment before", "nothing\n");
+    expect_lines("env MPT_BOOT=bad " + program + " environment before", "nothing\n");
+    expect_lines("env OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=0 " + program + " environment before", "nothing\n");
+}
+
 TEST(c_processes, begin_with_the_error_handler_that_mptrun_was_told) {
     for (int n : {1, 2}) {
         auto const ranks = " -n " + std::to_string(n) + ' ' + program + " errors-without-handlers";

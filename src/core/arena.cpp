@@ -45,6 +45,17 @@ public:
 range reserve(std::size_t n) noexcept {
     return {::mmap(nullptr, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), n};
 }
+/// At a multiple of a huge page, as slices are in the segment: a huge page of it can be one in every process.
+range reserve_aligned(std::size_t n) noexcept {
+    constexpr std::size_t huge_page = 2 << 20;
+    auto* const p = ::mmap(nullptr, n + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return reserve(n);
+    auto* const at = static_cast<std::byte*>(p);
+    auto const skip = (huge_page - reinterpret_cast<std::uintptr_t>(p) % huge_page) % huge_page;
+    if (skip != 0) ::munmap(at, skip);
+    if (skip != huge_page) ::munmap(at + skip + n, huge_page - skip);
+    return {at + skip, n};
+}
 void* map_shared(void* at, std::size_t n, int fd, std::uint64_t offset) noexcept {
     return ::mmap(at, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd,
                   static_cast<off_t>(offset));
@@ -88,7 +99,7 @@ struct arena::impl {
                 errno};
     }
     bool map_whole(std::uint64_t n) noexcept {
-        auto room = reserve(n);
+        auto room = reserve_aligned(n);
         if (!room || map_shared(room.get().data(), n, plan.data_fd, 0) == MAP_FAILED) return false;
         ::madvise(room.get().data(), n, MADV_DONTDUMP); // else a core dump allocates every hole
         whole = std::move(room);

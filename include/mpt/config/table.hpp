@@ -173,6 +173,29 @@ consteval auto rows_of_shmem() {
     // clang-format on
 }
 
+consteval auto rows_of_memory() {
+    using enum scope;
+    // clang-format off
+    return std::array{
+        word  ("MPT_ALLOC_MEM_AFFINITY", "sys_default", "sys_default|ddr|mcdram|d|m", local,
+            "nodes of memory that MPI_Alloc_mem and MPI_Win_allocate take; sys_default: as the process has it (numactl)", cray,
+            {"MPICH_ALLOC_MEM_AFFINITY"}),
+        word  ("MPT_ALLOC_MEM_POLICY", "preferred", "preferred|mandatory|interleave|p|m|i", local,
+            "where they cannot have mcdram: preferred takes ddr, mandatory is an error; interleave: page by page over all such nodes",
+            cray, {"MPICH_ALLOC_MEM_POLICY"}),
+        word  ("MPT_ALLOC_MEM_PG_SZ", "4K", "4K|2M|4M|8M|16M|32M|64M|128M|256M|512M", local,
+            "pages that they ask for; larger ones than the machine has by alignment and several pages", cray,
+            {"MPICH_ALLOC_MEM_PG_SZ"}),
+        word  ("MPT_INTERNAL_MEM_AFFINITY", "sys_default", "sys_default|ddr|mcdram|d|m", local,
+            "nodes of memory for mailboxes, buffers and what ranks share for collectives", cray,
+            {"MPICH_INTERNAL_MEM_AFFINITY"}),
+        toggle("MPT_MEMORY_REPORT", state::off, local,
+            "each rank prints at its end what memory it had, by use: then, most, huge pages, nodes", quiet,
+            {"MPICH_MEMORY_REPORT"}),
+    };
+    // clang-format on
+}
+
 consteval auto rows() {
     using enum scope;
     using enum meaning;
@@ -253,8 +276,8 @@ template <std::size_t A, std::size_t B> consteval auto joined(std::array<row, A>
 
 } // namespace detail
 
-inline constexpr auto table =
-    detail::joined(detail::joined(detail::rows(), detail::rows_of_collectives()), detail::rows_of_shmem());
+inline constexpr auto table = detail::joined(detail::joined(detail::rows(), detail::rows_of_collectives()),
+                                             detail::joined(detail::rows_of_memory(), detail::rows_of_shmem()));
 
 /// Room that a control record keeps for the job-wide values.
 inline constexpr std::size_t job_text_limit = 1023;

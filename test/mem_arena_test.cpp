@@ -237,6 +237,81 @@ TEST_F(heap_of_one, a_reference_is_the_owner_and_the_offset) {
     EXPECT_FALSE(heap.contains(&r, 1));
 }
 
+TEST_F(heap_of_one, placed_memory_begins_at_a_multiple_of_its_pages_and_leaves_the_rest_free) {
+    for (std::size_t const page : {2 << 20, 16 << 20}) {
+        auto const s = heap.allocate(100, {.page = bytes{page}});
+        EXPECT_EQ(s.size(), page);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(s.data()) % page, 0u);
+        EXPECT_EQ(mem::look_at(s).touched, 0u);
+        for (std::size_t i = 0; i < page; i += 4096) ASSERT_EQ(s[i], std::byte{0});
+        EXPECT_EQ(heap.used(), page);
+        auto const is = heap.placed_as(s.data());
+        ASSERT_TRUE(is.has_value());
+        auto const here = mem::look_around();
+        EXPECT_EQ(is->lacks.empty(), here.shared_memory != mem::transparent::never) << is->lacks;
+        heap.deallocate(s);
+        EXPECT_FALSE(heap.placed_as(s.data()).has_value());
+        EXPECT_EQ(heap.used(), 0u);
+    }
+    auto const whole = heap.allocate(64 << 20); // nothing was lost between
+    EXPECT_EQ(whole.data() + whole.size(), heap.whole().data() + heap.whole().size());
+    EXPECT_FALSE(heap.placed_as(whole.data()).has_value());
+}
+
+TEST_F(heap_of_one, plain_wishes_are_plain_memory) {
+    auto const s = heap.allocate(10'000, {});
+    EXPECT_EQ(s.size(), 12'288u);
+    EXPECT_FALSE(heap.placed_as(s.data()).has_value());
+    EXPECT_TRUE(heap.allocate(0, {.page = 2_MiB}).empty());
+    EXPECT_THROW(static_cast<void>(heap.allocate(~std::size_t{0}, {.page = 2_MiB})), error);
+}
+
+TEST_F(heap_of_one, counts_by_use_and_the_most_there_was) {
+    static_cast<void>(heap.extent(1000));
+    auto const library = heap.by_use().library.now;
+    EXPECT_GE(library, 1000u);
+    auto const a = heap.allocate(1 << 20), b = heap.allocate(1 << 20);
+    heap.deallocate(a);
+    auto const use = heap.by_use();
+    EXPECT_EQ(use.user.now, 1u << 20);
+    EXPECT_EQ(use.user.most, 2u << 20);
+    EXPECT_EQ(use.library.now, library);
+    EXPECT_EQ(heap.used(), library + (1u << 20));
+    heap.deallocate(b);
+}
+
+/// What /proc/self/smaps says is resident of the mappings that begin in a range.
+std::uint64_t resident(std::span<std::byte> range) {
+    std::ifstream smaps{"/proc/self/smaps"};
+    std::uint64_t all = 0, kilobytes = 0;
+    bool inside = false;
+    for (std::string line; std::getline(smaps, line);) {
+        std::uintptr_t from = 0, to = 0;
+        if (std::sscanf(line.c_str(), "%zx-%zx", &from, &to) == 2)
+            inside = from - reinterpret_cast<std::uintptr_t>(range.data()) < range.size();
+        else if (inside && std::sscanf(line.c_str(), "Rss: %zu kB", &kilobytes) == 1) all += kilobytes << 10;
+    }
+    return all;
+}
+
+TEST_F(heap_of_one, what_it_says_of_its_pages_agrees_with_smaps) {
+    auto const before = heap.look();
+    if (resident(heap.whole()) != before.library.touched + before.user.touched)
+        GTEST_SKIP() << "smaps is not told for this mapping";
+    auto const s = heap.extent(40'000, 4096);
+    auto const u = heap.allocate(4 << 20);
+    for (std::size_t i = 0; i < s.size(); i += 4096) s[i] = std::byte{1};
+    for (std::size_t i = 0; i < u.size() / 2; i += 4096) u[i] = std::byte{1};
+    auto const now = heap.look();
+    if (now.library.touched == 0) GTEST_SKIP() << "the kernel does not tell where pages are";
+    EXPECT_GE(now.library.touched, before.library.touched + 40'000);
+    EXPECT_GE(now.user.touched, u.size() / 2);
+    EXPECT_EQ(resident(heap.whole()), now.library.touched + now.user.touched);
+    std::uint64_t on_nodes = 0;
+    for (auto const& [node, n] : now.user.by_node) on_nodes += n;
+    EXPECT_EQ(on_nodes, now.user.touched);
+}
+
 TEST(heap, library_memory_of_several_ranks_is_in_their_own_slices) {
     test::run_ranks(3, [](boot::job& job, mem::slice_heap& heap, int me) {
         auto const s = heap.extent(256);

@@ -100,6 +100,11 @@ std::size_t alignment_wanted(info_object const* hints) {
 
 } // namespace
 
+mem::wish placement_wanted(mem::wish const& usual, info_object const* hints) {
+    if (!hints) return usual;
+    return mem::with_hints(usual, [hints](std::string_view name) { return hints->hints.get(name); });
+}
+
 void begin_use(binding& b, use what) {
     auto const home = home_of(b);
     auto& env = what == use::world ? home->enter_world() : home->enter();
@@ -177,8 +182,10 @@ double Wtick() { return 1e-9; }
 /// Memory that peers reach without a copy through the kernel.
 void Alloc_mem(call& on, MPI_Aint size, info_object* hints, void* base) {
     auto const alignment = alignment_wanted(hints);
-    auto const s =
-        size > 0 ? on.of().run().allocate(bytes{static_cast<std::size_t>(size) + alignment - 1}) : std::span<std::byte>{};
+    auto& run = on.of().run();
+    auto const s = size > 0 ? run.allocate(bytes{static_cast<std::size_t>(size) + alignment - 1},
+                                           placement_wanted(run.allocation_wish(), hints))
+                            : std::span<std::byte>{};
     auto const begin = reinterpret_cast<std::uintptr_t>(s.data());
     auto* const p = reinterpret_cast<void*>((begin + alignment - 1) & -alignment);
     std::memcpy(base, &p, sizeof p); // a void** in truth

@@ -37,6 +37,7 @@ void* make(call& on, comm& c, rma::wanted wanted, info_object const* given, MPI_
     w->hints = hints::made_with(given ? given->hints : info{});
     wanted.contiguous = !hints::noncontiguous(w->hints);
     wanted.rows_locked = hints::rows_locked(w->hints);
+    if (given) wanted.place = placement_wanted(b.run().allocation_wish(), given);
     w->part = rma::make_window(b.run(), team_of(c), wanted);
     if constexpr (checked) w->watched = std::make_unique<rma_watch>(b.run(), team_of(c), w->part->own().unit);
     auto const& own = w->part->own();
@@ -103,6 +104,10 @@ void Win_get_info(call& on, win& w, MPI_Info& used) {
     {
         std::lock_guard const g{on.of().changing};
         made->hints = hints::shown(w.hints);
+    }
+    if (auto const is = on.of().run().heap().placed_as(w.base)) { // what has become of the hints
+        made->hints.set("mpt_mem_affinity", std::string{to_string(is->kind)});
+        made->hints.set("mpt_mem_pg_sz", std::to_string(is->page.value));
     }
     used = binding::publish<MPI_Info>(on.of().infos, std::move(made));
 }

@@ -131,6 +131,12 @@ void forget_place(std::span<std::byte> range) noexcept {
 
 // --- what stands behind a range -------------------------------------------------------------------------------------------------
 namespace {
+void add_to(standing& s, unsigned node, std::uint64_t n) {
+    auto const at = std::ranges::lower_bound(s.by_node, node, {}, &std::pair<unsigned, std::uint64_t>::first);
+    if (at != s.by_node.end() && at->first == node) at->second += n;
+    else s.by_node.insert(at, {node, n});
+}
+
 void count_nodes(standing& s, std::uintptr_t from, std::uintptr_t to) {
     constexpr std::size_t batch = 512;
     std::array<void*, batch> pages{};
@@ -142,10 +148,7 @@ void count_nodes(standing& s, std::uintptr_t from, std::uintptr_t to) {
         for (std::size_t i = 0; i < n; ++i) {
             if (nodes[i] < 0) continue; // an errno: no page
             s.touched += base_page;
-            auto const node = static_cast<unsigned>(nodes[i]);
-            auto const at = std::ranges::lower_bound(s.by_node, node, {}, &std::pair<unsigned, std::uint64_t>::first);
-            if (at != s.by_node.end() && at->first == node) at->second += base_page;
-            else s.by_node.insert(at, {node, base_page});
+            add_to(s, static_cast<unsigned>(nodes[i]), base_page);
         }
     }
 }
@@ -179,6 +182,12 @@ void count_huge(standing& s, std::uintptr_t from, std::uintptr_t to) {
     close();
 }
 } // namespace
+
+standing& standing::operator+=(standing const& other) {
+    touched += other.touched, huge += other.huge;
+    for (auto const& [node, n] : other.by_node) add_to(*this, node, n);
+    return *this;
+}
 
 std::uint64_t standing::on(unsigned node) const noexcept {
     for (auto const& [id, n] : by_node)

@@ -119,9 +119,14 @@ struct slice_heap::impl {
     std::map<std::uint64_t, std::uint64_t> user; // offset -> size of what allocate() handed out
     std::span<std::byte> open{};                 // committed, not handed out yet
     std::vector<std::unique_ptr<pool>> pools;
-    std::uint64_t used = 0;
-    std::uint64_t refused = 0; // bytes of the last extent that there was no room for
-    bool discards = true;      // false once the system refused to take pages back
+    shares use;
+    wish internal; // of library memory
+    offer here;    // looked up where that is not plain
+    std::string internal_lacks;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> library; // offset, size of committed runs
+    std::map<std::uint64_t, outcome> placed;                      // of what allocate() placed
+    std::uint64_t refused = 0;                                    // bytes of the last extent that there was no room for
+    bool discards = true;                                         // false once the system refused to take pages back
 
     impl(std::shared_ptr<arena> w, rank o, std::span<std::byte> s, std::string_view by)
         : where{std::move(w)}, owner{o}, all{s}, limited_by{by}, runs{s.size()} {}
@@ -138,11 +143,17 @@ struct slice_heap::impl {
     std::span<std::byte> committed(std::uint64_t n) {
         auto const at = runs.take_low(n);
         if (at == page_runs::none) return {};
+        if (!internal.is_plain()) { // before the pages are there
+            auto const is = place(all.subspan(at, n), internal, here);
+            if (internal_lacks.empty()) internal_lacks = is.lacks;
+        }
         if (where->commit(owner, at, n) != status::ok) {
             runs.give(at, n);
             return {};
         }
-        used += n;
+        use.library.add(n);
+        if (!library.empty() && library.back().first + library.back().second == at) library.back().second += n;
+        else library.emplace_back(at, n);
         return zeroed(all.subspan(at, n));
     }
     std::span<std::byte> carve(std::size_t n, std::size_t align) noexcept {
@@ -183,9 +194,21 @@ struct slice_heap::impl {
                            detail::human(n), detail::human(runs.largest()), detail::human(all.size()), limited_by);
     }
     [[noreturn]] void refuse(std::uint64_t n) const { throw error{errc::no_memory, "mpt: " + why_not(n) + "."}; }
-    std::span<std::byte> allocate(std::uint64_t n) {
+    /// A run at a multiple of align in this process's view.
+    std::uint64_t take_aligned(std::uint64_t n, std::uint64_t align) {
+        auto const more = align > page ? align - page : 0;
+        if (n > ~std::uint64_t{0} - more) return page_runs::none;
+        auto const at = runs.take(n + more);
+        if (at == page_runs::none || more == 0) return at;
+        auto const base = reinterpret_cast<std::uintptr_t>(all.data());
+        auto const fits = up(base + at, align) - base;
+        if (fits != at) runs.give(at, fits - at);
+        if (auto const left = at + more - fits; left != 0) runs.give(fits + n, left);
+        return fits;
+    }
+    std::span<std::byte> allocate(std::uint64_t n, std::uint64_t align = page) {
         if (n > where->room().free) refuse(n);
-        auto const at = runs.take(n);
+        auto const at = take_aligned(n, align);
         if (at == page_runs::none) refuse(n);
         try {
             if (where->may_bus_error() && where->commit(owner, at, n) != status::ok) refuse(n);
@@ -194,21 +217,32 @@ struct slice_heap::impl {
             runs.give(at, n);
             throw;
         }
-        used += n;
+        use.user.add(n);
         return zeroed(all.subspan(at, n));
+    }
+    std::span<std::byte> allocate(std::uint64_t n, wish const& w) {
+        auto const s = allocate(n, w.page);
+        try {
+            placed.emplace(offset(s.data()), place(s, w, look_around()));
+        } catch (...) {
+            deallocate(s);
+            throw;
+        }
+        return s;
     }
     void deallocate(std::span<std::byte> s) {
         auto const run = user.find(offset(s.data()));
         if (run == user.end()) return;
         auto const [at, n] = *run;
         if (where->discard(owner, at, n) != status::ok) discards = false;
+        if (placed.erase(at) != 0) forget_place(s);
+        use.user.less(n);
         runs.give(at, n);
-        used -= n;
         user.erase(run);
     }
 };
 
-slice_heap::slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t n, std::string_view by) {
+slice_heap::slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t n, wish const& internal, std::string_view by) {
     if (n >= where->own_limit()) by = where->limited_by();
     auto const s = where->slice(owner, n / page * page);
     if (s.empty())
@@ -216,6 +250,8 @@ slice_heap::slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t n
                                                  detail::human(n), by)};
     impl_ = std::make_unique<impl>(std::move(where), owner, s, by);
     impl_->discards = impl_->where->discard(owner, 0, s.size()) == status::ok;
+    impl_->internal = internal;
+    if (!internal.is_plain()) impl_->here = look_around();
 }
 slice_heap::~slice_heap() = default;
 
@@ -257,6 +293,24 @@ std::span<std::byte> slice_heap::allocate(std::size_t n) {
     return impl_->allocate(n);
 }
 
+std::span<std::byte> slice_heap::allocate(std::size_t n, wish const& w) {
+    if (w.is_plain() || n == 0) return allocate(n);
+    auto const grain = std::max<std::uint64_t>(w.page, page);
+    n = n > impl_->all.size() ? n : up(n, grain);
+    std::scoped_lock const hold{impl_->turn};
+    return impl_->allocate(n, w);
+}
+
+std::optional<outcome> slice_heap::placed_as(void const* p) const {
+    std::scoped_lock const hold{impl_->turn};
+    auto const is = impl_->placed.find(impl_->offset(p));
+    return is == impl_->placed.end() ? std::nullopt : std::optional{is->second};
+}
+std::string slice_heap::internal_lacks() const {
+    std::scoped_lock const hold{impl_->turn};
+    return impl_->internal_lacks;
+}
+
 void slice_heap::deallocate(std::span<std::byte> s) noexcept try {
     std::scoped_lock const hold{impl_->turn};
     impl_->deallocate(s);
@@ -279,7 +333,18 @@ reference slice_heap::refer(void const* p) const noexcept {
 std::span<std::byte> slice_heap::whole() const noexcept { return impl_->all; }
 std::uint64_t slice_heap::used() const noexcept {
     std::scoped_lock const hold{impl_->turn};
-    return impl_->used;
+    return impl_->use.library.now + impl_->use.user.now;
+}
+auto slice_heap::look() const -> standings {
+    std::scoped_lock const hold{impl_->turn};
+    standings all;
+    for (auto const& [at, n] : impl_->library) all.library += look_at(impl_->all.subspan(at, n));
+    for (auto const& [at, n] : impl_->user) all.user += look_at(impl_->all.subspan(at, n));
+    return all;
+}
+auto slice_heap::by_use() const noexcept -> shares {
+    std::scoped_lock const hold{impl_->turn};
+    return impl_->use;
 }
 
 } // namespace mpt::inline v0::mem

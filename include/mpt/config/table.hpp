@@ -196,6 +196,7 @@ consteval auto rows_of_collectives() {
 
 consteval auto rows_of_shmem() {
     using enum scope;
+    constexpr std::string_view another = "another partition of the symmetric heap, for shmem_kind_malloc";
     // clang-format off
     return std::array{
         size  ("MPT_SYMMETRIC_SIZE", 0_B, 0_B, 65536_GiB, local,
@@ -204,20 +205,13 @@ consteval auto rows_of_shmem() {
         text  ("MPT_SYMMETRIC_PARTITION1", local,
             "the partition that shmem_malloc takes from, as size=2G:pgsize=2M:kind=FASTMEM:policy=MANDATORY; size must be there",
             "MPT_SYMMETRIC_SIZE", {"SHMEM_SYMMETRIC_PARTITION1"}),
-        text  ("MPT_SYMMETRIC_PARTITION2", local,
-            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION2"}),
-        text  ("MPT_SYMMETRIC_PARTITION3", local,
-            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION3"}),
-        text  ("MPT_SYMMETRIC_PARTITION4", local,
-            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION4"}),
-        text  ("MPT_SYMMETRIC_PARTITION5", local,
-            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION5"}),
-        text  ("MPT_SYMMETRIC_PARTITION6", local,
-            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION6"}),
-        text  ("MPT_SYMMETRIC_PARTITION7", local,
-            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION7"}),
-        text  ("MPT_SYMMETRIC_PARTITION8", local,
-            "another partition of the symmetric heap, for shmem_kind_malloc", "none", {"SHMEM_SYMMETRIC_PARTITION8"}),
+        text  ("MPT_SYMMETRIC_PARTITION2", local, another, "none", {"SHMEM_SYMMETRIC_PARTITION2"}),
+        text  ("MPT_SYMMETRIC_PARTITION3", local, another, "none", {"SHMEM_SYMMETRIC_PARTITION3"}),
+        text  ("MPT_SYMMETRIC_PARTITION4", local, another, "none", {"SHMEM_SYMMETRIC_PARTITION4"}),
+        text  ("MPT_SYMMETRIC_PARTITION5", local, another, "none", {"SHMEM_SYMMETRIC_PARTITION5"}),
+        text  ("MPT_SYMMETRIC_PARTITION6", local, another, "none", {"SHMEM_SYMMETRIC_PARTITION6"}),
+        text  ("MPT_SYMMETRIC_PARTITION7", local, another, "none", {"SHMEM_SYMMETRIC_PARTITION7"}),
+        text  ("MPT_SYMMETRIC_PARTITION8", local, another, "none", {"SHMEM_SYMMETRIC_PARTITION8"}),
         text  ("MPT_FAST_NODES", local,
             "nodes of memory that count as fast (FASTMEM), as 1 or 0,2-3", "what /sys says of bandwidth", {"MEMKIND_HBW_NODES"}),
         count ("MPT_CONTEXTS", 1024, 0, 1'000'000, local,
@@ -228,6 +222,28 @@ consteval auto rows_of_shmem() {
             "reductions of OpenSHMEM's teams go through memory that PEs share; off: by messages", guess, {"SHMEM_TEAM_SMP_REDUCE"}),
         toggle("MPT_PUT_EARLY", state::on, local,
             "a put of OpenSHMEM that the PE's agent does returns before it is done there", guess, {"SHMEM_DMAPP_PUT_NBI"}),
+    };
+    // clang-format on
+}
+
+consteval auto rows_of_memory() {
+    using enum scope;
+    // clang-format off
+    return std::array{
+        word  ("MPT_ALLOC_MEM_AFFINITY", "sys_default", "sys_default|ddr|mcdram|d|m", local,
+            "nodes of memory that MPI_Alloc_mem and MPI_Win_allocate take; sys_default: as the process has it (numactl)", cray,
+            {"MPICH_ALLOC_MEM_AFFINITY"}),
+        word  ("MPT_ALLOC_MEM_POLICY", "preferred", "preferred|mandatory|interleave|p|m|i", local,
+            "where they cannot have mcdram: preferred takes ddr, mandatory is an error; interleave: page by page over all such nodes",
+            cray, {"MPICH_ALLOC_MEM_POLICY"}),
+        word  ("MPT_ALLOC_MEM_PG_SZ", "4K", "4K|2M|4M|8M|16M|32M|64M|128M|256M|512M", local,
+            "pages that they ask for; larger ones than the machine has by alignment and several pages", cray,
+            {"MPICH_ALLOC_MEM_PG_SZ"}),
+        word  ("MPT_INTERNAL_MEM_AFFINITY", "sys_default", "sys_default|ddr|mcdram|d|m", local,
+            "nodes of memory for mailboxes, buffers and what ranks share for collectives", cray,
+            {"MPICH_INTERNAL_MEM_AFFINITY"}),
+        toggle("MPT_MEMORY_REPORT", state::off, local,
+            "each rank prints at its end what memory it had, by use: then, most, huge pages, nodes", quiet),
     };
     // clang-format on
 }
@@ -312,8 +328,8 @@ template <std::size_t A, std::size_t B> consteval auto joined(std::array<row, A>
 
 } // namespace detail
 
-inline constexpr auto table =
-    detail::joined(detail::joined(detail::rows(), detail::rows_of_collectives()), detail::rows_of_shmem());
+inline constexpr auto table = detail::joined(detail::joined(detail::rows(), detail::rows_of_collectives()),
+                                             detail::joined(detail::rows_of_memory(), detail::rows_of_shmem()));
 
 /// Room that a control record keeps for the job-wide values.
 inline constexpr std::size_t job_text_limit = 1023;

@@ -22,11 +22,13 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include <mpt/core/types.hpp>
+#include <mpt/mem/place.hpp>
 
 namespace mpt::inline v0::mem {
 
@@ -101,9 +103,10 @@ private:
 /// Thread-safe: lanes grow under their own locks, and the user allocates under none.
 class slice_heap {
 public:
-    /// Uses the first `bytes` of the slice and empties what an earlier heap left there. `by` is named where they limit it. Throws
-    /// mpt::error.
-    slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t bytes, std::string_view by = "what was asked for");
+    /// Uses the first `bytes` of the slice and empties what an earlier heap left there; `internal`: where library memory comes from,
+    /// as far as it can be had; `by` is named where the bytes limit it. Throws mpt::error.
+    slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t bytes, wish const& internal = {},
+               std::string_view by = "what was asked for");
     ~slice_heap();
     slice_heap(slice_heap const&) = delete;
     slice_heap& operator=(slice_heap const&) = delete;
@@ -128,6 +131,13 @@ public:
     /// The user's memory: whole pages, zeroed, not committed, not touched. Throws mpt::error(no_memory) with the numbers when
     /// n exceeds the slice or the headroom.
     std::span<std::byte> allocate(std::size_t n);
+    /// The same, placed: aligned to the wish's pages, and of whole ones. Throws mpt::error(no_memory) where a mandatory kind is not
+    /// there, too.
+    std::span<std::byte> allocate(std::size_t n, wish const& w);
+    /// What a placed allocation that begins there has become; nothing for others.
+    std::optional<outcome> placed_as(void const* p) const;
+    /// What library memory lacks of its wish: sentences, or empty.
+    std::string internal_lacks() const;
     void deallocate(std::span<std::byte> s) noexcept;
 
     /// For who was refused an extent: what was asked for, what is free, and the limit. A sentence without its full stop.
@@ -137,6 +147,21 @@ public:
     reference refer(void const* p) const noexcept; // p must lie in the slice
     std::span<std::byte> whole() const noexcept;
     std::uint64_t used() const noexcept;
+    /// Bytes by use, now and at most.
+    struct share {
+        std::uint64_t now = 0, most = 0;
+        void add(std::uint64_t n) noexcept { now += n, most = std::max(most, now); }
+        void less(std::uint64_t n) noexcept { now -= n; }
+    };
+    struct shares {
+        share library, user;
+    };
+    shares by_use() const noexcept;
+    /// What stands behind them now, as this process sees it. Takes a system call for each two megabytes.
+    struct standings {
+        standing library, user;
+    };
+    standings look() const;
 
 private:
     [[noreturn]] static void refuse(std::size_t bytes, std::string_view what);

@@ -63,6 +63,7 @@ struct standing {
     std::uint64_t huge = 0;                                  // of them, in huge pages of any sort
     std::vector<std::pair<unsigned, std::uint64_t>> by_node; // node, bytes; by number
     std::uint64_t on(unsigned node) const noexcept;
+    standing& operator+=(standing const& other);
 };
 /// Asks the kernel (move_pages, smaps). Empty where it does not tell. A mapping that reaches beyond the range counts as huge with
 /// no more than lies in it.

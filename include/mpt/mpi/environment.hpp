@@ -47,7 +47,7 @@ public:
     template <element T> std::span<T> allocate(std::size_t n) {
         if (n > static_cast<std::size_t>(-1) / sizeof(T))
             throw error{errc::argument, "mpt: allocate: more bytes than an address can count"};
-        auto const s = run_->allocate(bytes{n * sizeof(T)});
+        auto const s = run_->allocate(bytes{n * sizeof(T)}, run_->allocation_wish());
         return {reinterpret_cast<T*>(s.data()), n};
     }
     template <element T> void deallocate(std::span<T> s) noexcept { run_->deallocate(std::as_writable_bytes(s)); }

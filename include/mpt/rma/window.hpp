@@ -85,6 +85,7 @@ struct wanted {
     std::int64_t unit = 1;
     bool contiguous = true;   // shared: each rank's part follows that of the rank before
     bool rows_locked = false; // accumulates are of rows rather than of single elements; it counts where all ranks say so
+    std::optional<mem::wish> place{}; // allocate, shared: where memory comes from; else as the environment has it
 };
 
 template <class Stack> class window {

@@ -30,9 +30,11 @@
 #include <mpt/config/show.hpp>
 #include <mpt/core/registry.hpp>
 #include <mpt/core/version.hpp>
+#include <mpt/mem/wishes.hpp>
 #include <mpt/stack/figures.hpp>
 #include <mpt/stack/group.hpp>
 #include <mpt/stack/lane.hpp>
+#include <mpt/stack/memory_report.hpp>
 #include <mpt/wait/cpus.hpp>
 
 namespace mpt::inline v0 {
@@ -47,7 +49,7 @@ public:
     explicit runtime(boot::membership m) : runtime{std::move(m), config::values::of_process()} {}
     runtime(boot::membership m, config::values const& v, beginning how = beginning::together)
         : config_{of_policy(v)}, job_{checked(std::move(m)), Stack::layout(), Stack::describe(), config_.job_values()},
-          heap_{job_.share_arena(), job_.me(), slice_bytes(v), "MPT_SLICE"} {
+          heap_{job_.share_arena(), job_.me(), slice_bytes(v), mem::wish_for_internal(config_), "MPT_SLICE"} {
         require_matching_core();
         auto const lanes = config_.template get<"MPT_LANES">();
         auto const limits = make_limits();
@@ -125,6 +127,10 @@ public:
     /// numbers when it exceeds the slice or what the machine (its cgroup) has left.
     std::span<std::byte> allocate(bytes n) { return heap_.allocate(n); }
     void deallocate(std::span<std::byte> s) noexcept { heap_.deallocate(s); }
+    /// The same, placed: what it has become tells heap().placed_as(). Throws mpt::error(no_memory) where a mandatory kind is not there.
+    std::span<std::byte> allocate(bytes n, mem::wish const& w) { return heap_.allocate(n, w); }
+    /// What MPT_ALLOC_MEM_AFFINITY and its like ask for.
+    mem::wish allocation_wish() const { return mem::wish_for_allocations(config_); }
 
     /// What the constructor does where all begin together, for a rank that has begun alone. Serves the others meanwhile.
     void meet() {
@@ -173,17 +179,29 @@ public:
         left_ = true;
         drain();
         meet_serving({wait_for::finalize}); // a peer may need us until it has arrived
+        tell_memory();
         job_.leave();
     }
     /// Finishes every send, and meets nobody.
     void depart() {
         drain();
+        tell_memory();
         job_.leave();
     }
 
 private:
     void drain() {
         for (auto& l : lanes_) l->wait({wait_for::finalize}, [](auto& engine) { return engine.drained(); });
+    }
+    void tell_memory() {
+        if (!config_.template get<"MPT_MEMORY_REPORT">()) return;
+        auto const f = look();
+        memory_facts const facts{.who = me(),
+                                 .use = heap_.by_use(),
+                                 .stands = heap_.look(),
+                                 .unexpected = {f[figure::unexpected_memory], f[figure::unexpected_memory_most]},
+                                 .lacks = heap_.internal_lacks()};
+        std::fputs(report(facts).c_str(), stderr);
     }
     void meet_serving(waiting const& about) {
         auto const meeting = job_.arrive();

@@ -1,4 +1,5 @@
 // What memory this machine has: mem/offer.hpp.
+#include <mpt/config/config.hpp>
 #include <mpt/core/error.hpp>
 #include <mpt/mem/offer.hpp>
 
@@ -6,7 +7,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 
@@ -158,10 +158,7 @@ page_pool const* offer::pool(std::uint64_t page) const noexcept {
     return p == pools.end() ? nullptr : &*p;
 }
 
-offer look_around() {
-    auto const* const named = std::getenv("MEMKIND_HBW_NODES");
-    return look_around(named ? named : "", {});
-}
+offer look_around() { return look_around(config::values::of_process().get<"MPT_FAST_NODES">(), {}); }
 
 offer look_around(std::string_view fast_nodes, std::string const& root) {
     auto const folder = root + "/sys/kernel/mm/transparent_hugepage/";

@@ -1,5 +1,6 @@
 // Partitions of a symmetric heap: shmem/partition.hpp. What they are asked to be, how they lie, and what the machine has for them.
 #include <mpt/config/config.hpp>
+#include <mpt/mem/offer.hpp>
 #include <mpt/shmem/partition.hpp>
 
 #include "arena_system.hpp"
@@ -7,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -74,71 +74,6 @@ void read_trait(partition_traits& into, trait const& t) {
 }
 
 // --- what the machine has -----------------------------------------------------------------------------------------------------
-
-/// "0-3,8": the way the kernel and memkind write sets of nodes. Throws where it is no such list.
-std::vector<unsigned> nodes_of(std::string_view text) {
-    constexpr unsigned most = 1023;
-    std::vector<unsigned> all;
-    auto const *at = text.data(), *const end = at + text.size();
-    bool is_list = true;
-    auto const number = [&] {
-        unsigned n = 0;
-        auto const got = std::from_chars(at, end, n);
-        is_list = is_list && got.ec == std::errc{} && n <= most;
-        at = got.ptr;
-        return std::min(n, most);
-    };
-    while (at < end && is_list) {
-        auto const first = number();
-        auto last = first;
-        if (at < end && *at == '-') ++at, last = number();
-        for (auto n = first; n <= last; ++n) all.push_back(n);
-        if (at < end && *at++ != ',') is_list = false;
-    }
-    if (!is_list)
-        throw error{errc::configuration,
-                    fmt::format("mpt: MPT_FAST_NODES={} (another name: MEMKIND_HBW_NODES) is no list of nodes "
-                                "of memory; allowed: as 1 or 0,2-3",
-                                text)};
-    return all;
-}
-
-std::string node_folder(std::string const& root, unsigned node) {
-    return fmt::format("{}/sys/devices/system/node/node{}", root, node);
-}
-std::string line_of(std::string const& file) {
-    auto text = detail::read_text(file.c_str());
-    text.resize(std::min(text.find('\n'), text.size()));
-    return text;
-}
-
-/// Nodes whose bandwidth (MB/s, read by their nearest CPUs, as firmware tells it) is twice the least, or more.
-std::vector<unsigned> fastest_of(std::vector<unsigned> const& nodes, std::string const& root) {
-    std::vector<std::pair<std::uint64_t, unsigned>> known;
-    for (auto const n : nodes)
-        if (auto const speed = detail::number_after(
-                detail::read_text((node_folder(root, n) + "/access0/initiators/read_bandwidth").c_str()), "", 0))
-            known.emplace_back(speed, n);
-    std::vector<unsigned> fast;
-    if (known.empty()) return fast;
-    auto const least = std::ranges::min(known).first;
-    for (auto const& [speed, n] : known)
-        if (speed >= 2 * least) fast.push_back(n);
-    return fast;
-}
-
-std::uint64_t free_in(std::string const& root, unsigned node) {
-    auto const text = detail::read_text((node_folder(root, node) + "/meminfo").c_str());
-    return detail::number_after(text, fmt::format("Node {} MemFree:", node), 0) * 1024;
-}
-
-std::uint64_t huge_page_of(std::string const& root) {
-    auto const folder = root + "/sys/kernel/mm/transparent_hugepage/";
-    auto const way = line_of(folder + "shmem_enabled");
-    bool const has = way.find("[always]") != way.npos || way.find("[within_size]") != way.npos ||
-                     way.find("[advise]") != way.npos || way.find("[force]") != way.npos;
-    return has ? detail::number_after(detail::read_text((folder + "hpage_pmd_size").c_str()), "", 0) : 0;
-}
 
 /// A policy of the range, which is that of all processes that touch it: the range is shared memory. 0 or an errno.
 int bind_to(std::vector<unsigned> const& nodes, std::span<std::byte> range, bool is_mandatory) noexcept {
@@ -233,12 +168,13 @@ heap_layout lay_out(partition_wishes const& wishes) {
 }
 
 placement_offer what_there_is(std::string_view fast_nodes, std::string const& root) {
+    auto const here = mem::look_around({}, root);
     placement_offer offer;
-    offer.fast_nodes = nodes_of(fast_nodes);
-    if (fast_nodes.empty())
-        offer.fast_nodes = fastest_of(nodes_of(line_of(root + "/sys/devices/system/node/has_memory")), root);
-    for (auto const n : offer.fast_nodes) offer.fast_free += free_in(root, n);
-    offer.huge_page = huge_page_of(root);
+    offer.fast_nodes =
+        fast_nodes.empty() ? here.fast_nodes() : mem::read_nodes(fast_nodes, "MPT_FAST_NODES or MEMKIND_HBW_NODES");
+    for (auto const& n : here.nodes)
+        if (std::ranges::find(offer.fast_nodes, n.id) != offer.fast_nodes.end()) offer.fast_free += n.free;
+    if (here.shared_memory != mem::transparent::never) offer.huge_page = here.transparent_page;
     return offer;
 }
 

@@ -53,8 +53,8 @@ void talk(communicator_view<stack_type> const& on, int tag, std::chrono::steady_
         else send.wait();
         receive.wait();
         last = ends || theirs.front() == -1;
-        if (!ends && theirs.front() != -1) ASSERT_EQ(theirs.front(), round) << "tag " << tag;
-        if (n > 1) ASSERT_EQ(theirs.back(), round) << "tag " << tag;
+        ASSERT_TRUE(last || theirs.front() == round) << "tag " << tag << ", round " << round << ": " << theirs.front();
+        ASSERT_TRUE(n == 1 || theirs.back() == round) << "tag " << tag << ", round " << round << ": " << theirs.back();
         // rank 1 hears of the end when it has sent its part of this round: both have done as many rounds
     }
 }

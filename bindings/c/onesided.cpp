@@ -80,20 +80,16 @@ void require_update(call const& on, operation_object const& op) {
         on.fail(MPI_ERR_OP, "op is MPI_NO_OP, which is for MPI_Get_accumulate, MPI_Rget_accumulate and MPI_Fetch_and_op only");
 }
 
-/// f(), which does to the target what `a` says. Asked for by a request: complete with it, where it fetches.
+/// f(), which does to the target what `a` says. Asked for by a request: complete with it, where it fetches. Looked at afterwards: what
+/// is refused for another reason was no access, and conflicts with nobody's.
 template <class F>
 void watching(call const& on, win& w, rma::target_place const& to, rma::access const& a, F f, bool request = false) {
     if constexpr (!checked) f();
     else {
+        f();
         auto& watch = watch_of(w);
         auto const [number, found] = watch.note(to, a);
         require_nothing(on, found);
-        try {
-            f();
-        } catch (...) {
-            watch.drop(to.target, number);
-            throw;
-        }
         if (request && a.fetches) watch.drop(to.target, number);
     }
 }

@@ -49,12 +49,12 @@ std::string announce(values const& v) {
 std::string explain(values const& v) {
     std::string out;
     auto const width = longest_name();
-    out +=
-        fmt::format("{:<{}}  {:<8} {:<27} {:<8} {:<24} {}\n", "variable", width, "now", "from", "default", "allowed", "scope");
+    out += fmt::format("{:<{}}  {:<11} {:<27} {:<11} {:<24} {}\n", "variable", width, "now", "from", "default", "allowed",
+                       "scope");
     for (std::size_t i = 0; i < table.size(); ++i) {
         row const& r = table[i];
         auto const& s = v.at(i);
-        out += fmt::format("{:<{}}  {:<8} {:<27} {:<8} {:<24} {}\n", r.name, width, format(r, s), came_from(r, s),
+        out += fmt::format("{:<{}}  {:<11} {:<27} {:<11} {:<24} {}\n", r.name, width, format(r, s), came_from(r, s),
                            initial_text(r), range(r), scope_text(r.where));
         out += fmt::format("    {}\n", r.help);
         if (!r.also.name.empty()) out += fmt::format("    also {}\n", alias_text(r));

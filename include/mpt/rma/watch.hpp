@@ -1,6 +1,6 @@
 /// rma/watch - one rank's look at a window's accesses and epochs, for programs that are being tested: what MPI leaves undefined is told.
 ///
-///        Win_lock  --> locked()              Put --> note() --- a finding: the program is told, and nothing is done
+///        Win_lock  --> locked()              Put --> note() --- a finding: the program is told
 ///        Win_flush --> flushed()                       `------- none: it is done, and was noted in the target's access_log
 ///
 ///   It stands beside a window (rma/window.hpp) and hears of each call before or after the window does, as the functions say. What the

@@ -41,7 +41,7 @@ void check_subset(call const& on, win const& w, group const& g) {
 
 // What the watch of a window hears of, where calls are checked (mpt/rma/watch.hpp).
 
-std::vector<mpt::rank> in_ranks_of(win const& w, group const& g) {
+[[maybe_unused]] std::vector<mpt::rank> in_ranks_of(win const& w, group const& g) {
     std::vector<mpt::rank> ranks;
     for (std::int32_t i = 0; i < g.size(); ++i) ranks.push_back(*w.members.find(g.world(i)));
     return ranks;

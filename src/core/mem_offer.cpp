@@ -72,6 +72,7 @@ void name_fast(std::vector<node_offer>& nodes, std::string_view names) {
                 errc::configuration,
                 fmt::format("mpt: MEMKIND_HBW_NODES={}: there is no node {} with memory here; there are {}", names, id, [&] {
                     std::vector<unsigned> ids;
+                    ids.reserve(nodes.size());
                     for (auto const& x : nodes) ids.push_back(x.id);
                     return fmt::format("{}", fmt::join(ids, ", "));
                 }())};

@@ -135,10 +135,10 @@ void forget_operations(binding& b);
 void free_orphans(binding& b);
 /// Ends what works for windows that were not freed.
 void leave_windows(binding& b);
-/// Calls are allowed between these. The last end of all waits until what was sent has left this process.
 /// Where memory shall come from: as usual, but for what a call's info object says (mem/wishes.hpp).
 mem::wish placement_wanted(mem::wish const& usual, info_object const* hints);
 
+/// Calls are allowed between these. The last end of all waits until what was sent has left this process.
 void begin_use(binding& b, use what);
 void end_use(binding& b, use what);
 /// The variables for an environment: of this process, and as MPI_T set them.

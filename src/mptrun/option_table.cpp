@@ -107,7 +107,7 @@ constexpr std::array rows{
         "what errors of MPI do until the program says: mpi_errors_are_fatal, mpi_errors_abort, mpi_errors_return"},
     option_row{"flavour", takes::one, "NAME", topic::ranks,
         [](reading& r, text v, text) { r.now.flavour = flavour_in(v, r.option); },
-        "libraries of that name in place of the standard ones: mt (MPI, a lock for each object), debug (OpenSHMEM, checked)"},
+        "libraries of that name in place of the standard ones: mt (MPI, a lock for each object), debug (further checks of one-sided MPI and OpenSHMEM)"},
     option_row{"wrap prefix-command", takes::one, "COMMAND", topic::ranks,
         [](reading& r, text v, text) { wrap(r, v); },
         "puts COMMAND before the program: \"strace -f -o trace.%r\", numactl, perf; %r is the rank"},

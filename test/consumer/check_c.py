@@ -116,6 +116,9 @@ def check_flavours(tree, source, tmp):
     build = [tree / 'bin/mptcc', '-O1', source / 'test/consumer/tools.c', '-o']
     run(*build, tmp / 'plain')
     run(*build, tmp / 'linked', '-mt')
+    done = subprocess.run([tree / 'bin/mptcc', '-mt', '-debug', tmp / 'nothing.c'], capture_output=True, text=True, timeout=60)
+    if done.returncode != 1 or 'leave one of them out' not in done.stderr:
+        sys.exit(f'mptcc -mt -debug: exit code {done.returncode}, "{done.stderr}"')
     mptrun = tree / 'bin/mptrun'
     for words, lanes in ((['plain'], 1), (['linked'], 16), (['--flavour', 'mt', 'plain'], 16), (['-x', 'MPT_LANES=3', 'linked'], 3)):
         said = output(mptrun, '-n', '2', *words[:-1], tmp / words[-1])

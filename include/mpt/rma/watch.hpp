@@ -1,7 +1,7 @@
 /// rma/watch - one rank's look at a window's accesses and epochs, for programs that are being tested: what MPI leaves undefined is told.
 ///
-///        Win_lock  --> locked()              Put --> note() --- a finding: the program is told
-///        Win_flush --> flushed()                       `------- none: it is done, and was noted in the target's access_log
+///        Win_lock  --> locked()        Put, and then note() --- a finding: the program is told
+///        Win_flush --> flushed()                      `---- none: it is noted in the target's access_log
 ///
 ///   It stands beside a window (rma/window.hpp) and hears of each call before or after the window does, as the functions say. What the
 ///   window refuses by itself (no epoch, a wrong order, outside its memory) is not told here.
@@ -76,7 +76,7 @@ public:
         if (!memory_.empty()) run_.deallocate(memory_);
     }
 
-    /// Before the window's operation. No finding: it is noted under this number, to be dropped where the window refuses it.
+    /// After the window's operation: what the window refuses is no access. No finding: it is noted under this number.
     std::pair<std::uint32_t, findings> note(target_place const& to, access a);
     void drop(rank r, std::uint32_t call);
 

@@ -285,9 +285,9 @@ private:
     [[no_unique_address]] world_type world_{};
     boot::job job_;
     mem::slice_heap heap_;
+    crowd waiting_{room_for_waiting()}; // in all lanes, which look at it to their end
     std::vector<std::unique_ptr<lane<Stack>>> lanes_;
     std::once_flag told_;
-    crowd waiting_{room_for_waiting()};                 // in all lanes
     native_atomics::atomic<std::uint32_t> contexts_{3}; // drawn here, and the fixed ones
     bool met_ = false, left_ = false;
 };

@@ -295,6 +295,40 @@ TYPED_TEST(mpi_request, a_bad_destination_of_both_at_once_eats_no_message) {
     });
 }
 
+TYPED_TEST(mpi_request, one_that_is_complete_when_it_is_made_is_found_and_tells_the_same_wherever_it_lies) {
+    this->job(2, [](auto world) {
+        int const other = 1 - world.rank();
+        long const out = 40 + world.rank();
+        long in = 0, never = 0;
+        std::vector<typename TestFixture::request> both;
+        both.push_back(world.isend(out, other, 6));
+        both.push_back(world.irecv(never, other, 7));
+        EXPECT_EQ(wait_any(both), 0u);
+        auto moved = std::move(both[0]);
+        typename TestFixture::request assigned;
+        assigned = std::move(moved);
+        for (int twice = 0; twice < 2; ++twice) {
+            auto const m = assigned.wait();
+            EXPECT_EQ(m.source, other);
+            EXPECT_EQ(m.tag, 6);
+            EXPECT_EQ(m.bytes, sizeof out);
+            EXPECT_FALSE(m.cancelled);
+        }
+        EXPECT_FALSE(assigned.pending());
+        world.barrier(); // what the other has sent is here, or comes
+        both[0] = world.irecv(in, other, 6);
+        EXPECT_EQ(wait_any(both), 0u);
+        auto const seen = both[0].get_status();
+        ASSERT_TRUE(seen);
+        EXPECT_EQ(seen->bytes, sizeof in);
+        EXPECT_EQ(both[0].wait().source, other);
+        EXPECT_EQ(in, 40 + other);
+        world.send(out, other, 7);
+        EXPECT_EQ(wait_any(both), 1u);
+        both[1].wait();
+    });
+}
+
 TYPED_TEST(mpi_request, wait_any_looks_at_every_lane) {
     test::watchdog const guard{"wait_any over several lanes"};
     this->job(2, config::values{}.set<"MPT_LANES">("3"), [](environment<TypeParam>& env) {

@@ -278,15 +278,19 @@ private:
         auto const bytes = detail::bytes_of(data);
         auto const peer = s_->who.world(to);
         if (mode == send_mode::standard && s_->wire.try_send(peer, t, bytes)) [[likely]]
-            return {s_->wire, s_->who, outcome{peer, t, bytes.size(), status::ok}, bytes.size()};
+            return request{message_info{to, t, bytes.size()}};
         return {s_->wire, s_->who, s_->wire.start_send(peer, t, source{bytes}, mode), bytes.size()};
     }
     template <class Room> request irecv_checked(char const* call, Room const& into, mpt::rank from, mpt::tag t) const {
         check_from(call, from, t);
         if (from == proc_null) return {};
         auto const peer = world(from);
-        if (auto const got = from == any_source ? protocol::received{} : s_->wire.receive_if_here(peer, t, into))
-            return {s_->wire, s_->who, s_->wire.outcome_of(peer, got, into.size()), into.size()};
+        if (auto const got = from == any_source ? protocol::received{} : s_->wire.receive_if_here(peer, t, into)) {
+            auto const end = s_->wire.outcome_of(peer, got, into.size());
+            if (end.how != status::ok) [[unlikely]]
+                return {s_->wire, s_->who, end, into.size()};
+            return request{message_info{from, end.label, static_cast<std::size_t>(end.bytes)}};
+        }
         return {s_->wire, s_->who, s_->wire.start_recv(peer, t, sink{into}), into.size()};
     }
     template <class Room> message_info recv_checked(char const* call, Room const& into, mpt::rank from, mpt::tag t) const {

@@ -84,7 +84,8 @@ template <class Stack> class [[nodiscard]] basic_request {
     std::size_t room_ = 0;
     int exceptions_ = 0;                                              // on their way when this was made
     bool over_ = false;                                               // complete when it was made, and not waited for yet
-    std::optional<outcome> end_{};                                    // once it is known; nothing: there was no operation
+    std::optional<outcome> end_{};                                    // once the engine has told
+    message_info done_{proc_null, any_tag, 0};                        // else: of one that was complete when it was made
     std::unique_ptr<std::shared_ptr<detail::user_operation>> user_{}; // one word that few requests have
 
 public:
@@ -99,16 +100,18 @@ public:
         : basic_request{wire, std::move(who), r, std::size_t{0}} {
         user_ = std::make_unique<std::shared_ptr<detail::user_operation>>(std::move(user));
     }
-    /// One that is complete: what a send gives that has left at once.
+    /// One that is complete: what a send gives that has left at once. Of no communicator, so nothing of one is copied.
+    explicit basic_request(message_info const& done) noexcept : over_{true}, done_{done} {}
+    /// One whose end wait() tells, or throws.
     basic_request(channel<Stack> wire, group who, outcome const& end, std::size_t room)
         : wire_{wire}, who_{std::move(who)}, room_{room}, over_{true}, end_{end} {}
     basic_request(basic_request&& o) noexcept
         : wire_{o.wire_}, who_{std::move(o.who_)}, r_{std::exchange(o.r_, nullptr)}, room_{o.room_}, exceptions_{o.exceptions_},
-          over_{std::exchange(o.over_, false)}, end_{o.end_}, user_{std::move(o.user_)} {}
+          over_{std::exchange(o.over_, false)}, end_{o.end_}, done_{o.done_}, user_{std::move(o.user_)} {}
     basic_request& operator=(basic_request&& o) noexcept {
         if (this == &o) return *this;
         settle();
-        wire_ = o.wire_, who_ = std::move(o.who_), room_ = o.room_, exceptions_ = o.exceptions_, end_ = o.end_;
+        wire_ = o.wire_, who_ = std::move(o.who_), room_ = o.room_, exceptions_ = o.exceptions_, end_ = o.end_, done_ = o.done_;
         user_ = std::move(o.user_);
         r_ = std::exchange(o.r_, nullptr);
         over_ = std::exchange(o.over_, false);
@@ -146,6 +149,7 @@ public:
 
     /// For the wait and test families. nullptr: complete, if it is pending at all.
     protocol::request* native() const noexcept { return r_; }
+    /// There is one where native() is.
     std::optional<channel<Stack>> const& wire() const noexcept { return wire_; }
 
 private:
@@ -154,7 +158,7 @@ private:
         return (*user_)->ask({});
     }
     [[gnu::always_inline]] message_info told(char const* call, std::optional<outcome> const& end) const {
-        if (!end) return {proc_null, any_tag, 0};
+        if (!end) return done_;
         return detail::seen_by(call, who_, *end, room_);
     }
     waiting about() const noexcept {
@@ -239,6 +243,7 @@ template <request_range R> std::vector<std::size_t> test_some(R&& requests) {
 template <request_range R> std::optional<std::size_t> wait_any(R&& requests) {
     auto first = std::ranges::find_if(requests, [](auto const& r) { return r.pending(); });
     if (first == std::ranges::end(requests)) return std::nullopt;
+    if (!first->native()) return std::ranges::distance(std::ranges::begin(requests), first);
     std::optional<std::size_t> ready;
     auto& home = first->wire()->on(); // whose wait serves the other lanes, and looks at them while it sleeps
     // Completions on another lane lie under its lock, for which we must not wait while we hold that of ours.

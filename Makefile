@@ -21,7 +21,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 SUITES := unit model stress proc example lint
 TEST := meson test --print-errorlogs $(TEST_FLAGS)
 # Builds that only check keep line numbers and leave out the rest of what a debugger wants, which takes a quarter of a compile.
-LINES := -Ddebug=false -Dcpp_args=-g1 -Dalone=false
+LINES := -Ddebug=false -Dcpp_args=-g1
 
 .PHONY: all setup run test test-long bench install asan tsan clang tidy format docs clean
 all: $(BUILD)/build.ninja
@@ -58,16 +58,17 @@ install: build-install/build.ninja
 	meson configure build-install --prefix='$(abspath $(PREFIX))'
 	meson install -C build-install
 
+# By clang, so that everything is seen by a second compiler too: benchmarks, and each header alone.
 build-asan/build.ninja: | setup
-	meson setup -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=0 -Dover_streams=false $(LINES) \
-	  $(MESON_OPTIONS) build-asan
+	CC=clang-16 CXX=clang++-16 meson setup -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=0 -Dbench=true \
+	  -Dover_streams=false $(LINES) $(MESON_OPTIONS) build-asan
 
 asan: build-asan/build.ninja
 	ninja -C build-asan $(NINJA_FLAGS)
-	$(TEST) -C build-asan --timeout-multiplier 4 $(addprefix --suite ,$(filter-out lint,$(SUITES)))
+	$(TEST) -C build-asan --timeout-multiplier 4 $(addprefix --suite ,$(filter-out lint,$(SUITES)) alone)
 
 build-tsan/build.ninja: | setup
-	meson setup -Db_sanitize=thread -Db_lundef=false -Doptimization=1 $(LINES) -Dexamples=false $(MESON_OPTIONS) build-tsan
+	meson setup -Db_sanitize=thread -Db_lundef=false -Doptimization=1 $(LINES) -Dalone=false -Dexamples=false $(MESON_OPTIONS) build-tsan
 
 # ThreadSanitizer knows where programs lie only without address randomization of more than 28 bits.
 tsan: build-tsan/build.ninja
@@ -77,7 +78,7 @@ tsan: build-tsan/build.ninja
 	  $(addprefix --suite ,unit model stress)
 
 build-clang/build.ninja: | setup
-	CXX=clang++-16 meson setup -Doptimization=0 -Dbench=true -Dover_streams=false $(LINES) $(MESON_OPTIONS) build-clang
+	CXX=clang++-16 meson setup -Doptimization=0 -Dbench=true -Dover_streams=false $(LINES) -Dalone=false $(MESON_OPTIONS) build-clang
 
 clang: build-clang/build.ninja
 	ninja -C build-clang $(NINJA_FLAGS)

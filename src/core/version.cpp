@@ -21,9 +21,16 @@ constexpr std::string_view kind_of_build = "release";
 constexpr std::string_view kind_of_build = "debug";
 #endif
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__has_feature) // clang's names
+#if __has_feature(address_sanitizer)
+#define MPT_CHECKS_ADDRESSES 1
+#elif __has_feature(thread_sanitizer)
+#define MPT_CHECKS_THREADS 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(MPT_CHECKS_ADDRESSES)
 constexpr std::string_view checks = " with address sanitizer";
-#elif defined(__SANITIZE_THREAD__)
+#elif defined(__SANITIZE_THREAD__) || defined(MPT_CHECKS_THREADS)
 constexpr std::string_view checks = " with thread sanitizer";
 #else
 constexpr std::string_view checks = "";

@@ -62,15 +62,13 @@ public:
     bool commutes() const noexcept { return commutes_; }
     /// As the algorithms take it; refers to this.
     operator coll::operand() const noexcept;
-    std::byte* origin(void const* buffer) const noexcept {
-        return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(buffer) + static_cast<std::uintptr_t>(shift_));
-    }
+    std::byte* origin(void const* buffer) const noexcept { return moved(buffer, shift_); }
     /// How many elements there are to combine: none without bytes.
     std::size_t count(std::int64_t n) const noexcept { return type_.size() == 0 ? 0 : static_cast<std::size_t>(n); }
     /// By origins.
     void combine(std::byte const* left, std::byte* right, std::size_t n) const {
         if (kernel_) kernel_(left, right, n);
-        else function_(left - shift_, right - shift_, static_cast<std::int64_t>(n));
+        else function_(buffer_of(left), buffer_of(right), static_cast<std::int64_t>(n));
     }
 
 protected:
@@ -79,6 +77,11 @@ protected:
           shift_{type_.true_lower_bound() & -std::ptrdiff_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__}} {}
 
 private:
+    /// By numbers: a buffer may be MPI_BOTTOM, a null pointer, and data are at what is added to it.
+    static std::byte* moved(void const* p, std::ptrdiff_t by) noexcept {
+        return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(p) + static_cast<std::uintptr_t>(by));
+    }
+    std::byte* buffer_of(std::byte const* origin) const noexcept { return moved(origin, -shift_); }
     static kernel kernel_of(datatype const& type, operation what) {
         auto const name = "mpt: operation " + std::string{operation_names[static_cast<std::size_t>(what)]};
         if (what == operation::replace || what == operation::no_op)
@@ -97,10 +100,10 @@ private:
         return (static_cast<std::int64_t>(bytes) + one - 1) / one;
     }
     void read(std::byte const* origin, std::size_t offset, std::span<std::byte> into) const noexcept {
-        typed_source{origin - shift_, elements(offset + into.size()), type_}.read(offset, into);
+        typed_source{buffer_of(origin), elements(offset + into.size()), type_}.read(offset, into);
     }
     void write(std::byte* origin, std::size_t offset, std::span<std::byte const> from) const noexcept {
-        typed_sink{origin - shift_, elements(offset + from.size()), type_}.write(offset, from);
+        typed_sink{buffer_of(origin), elements(offset + from.size()), type_}.write(offset, from);
     }
 };
 

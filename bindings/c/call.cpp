@@ -89,6 +89,24 @@ message& call::object(MPI_Message h, char const* argument) const {
     return living(*this, binding_.messages, h, MPI_MESSAGE_NULL, "message", "MPI_MESSAGE_NULL", argument, MPI_ERR_REQUEST);
 }
 
+comm& call::known(MPI_Comm h) noexcept {
+    if (!on_) on_ = h;
+    return binding_.comms.get(h);
+}
+session& call::known(MPI_Session h) noexcept {
+    if (!on_) on_ = h;
+    return binding_.sessions.get(h);
+}
+win& call::known(MPI_Win h) noexcept {
+    if (!on_) on_ = h;
+    return binding_.wins.get(h);
+}
+datatype_object& call::known(MPI_Datatype h) const noexcept { return binding_.datatypes.get(h); }
+group_object& call::known(MPI_Group h) const noexcept { return binding_.groups.get(h); }
+operation_object& call::known(MPI_Op h) const noexcept { return binding_.operations.get(h); }
+errhandler& call::known(MPI_Errhandler h) const noexcept { return binding_.errhandlers.get(h); }
+info_object& call::known(MPI_Info h) const noexcept { return binding_.infos.get(h); }
+
 void call::objects(MPI_Request const* h, std::int64_t n, char const* argument, MPI_Request const* null) {
     for (std::int64_t i = 0; i < n; ++i)
         if ((!null || h[i] != *null) && h[i] != binding_.left && !binding_.requests.find_handle(h[i])) [[unlikely]]

@@ -129,6 +129,16 @@ public:
     template <class Handle> auto* object_or_null(Handle h, Handle null, char const* argument) {
         return h == null ? nullptr : &object(h, argument);
     }
+    /// The same, where the handle is taken to live: what entry points without checks call.
+    comm& known(MPI_Comm h) noexcept;
+    session& known(MPI_Session h) noexcept;
+    win& known(MPI_Win h) noexcept;
+    datatype_object& known(MPI_Datatype h) const noexcept;
+    group_object& known(MPI_Group h) const noexcept;
+    operation_object& known(MPI_Op h) const noexcept;
+    errhandler& known(MPI_Errhandler h) const noexcept;
+    info_object& known(MPI_Info h) const noexcept;
+    template <class Handle> auto* known_or_null(Handle h, Handle null) noexcept { return h == null ? nullptr : &known(h); }
     /// An array of handles, each of which must live (or be null, where `null` says what null is).
     template <class Handle> void objects(Handle const* h, std::int64_t n, char const* argument, Handle const* null = nullptr) {
         for (std::int64_t i = 0; i < n; ++i)

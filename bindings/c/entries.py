@@ -34,11 +34,12 @@ NUMBERS = ('int', 'MPI_Count', 'MPI_Aint')
 class Entry:
     """One function of the table, with the code that its entry points are made of."""
 
-    def __init__(self, function, constants):
+    def __init__(self, function, constants, checks=True):
         self.f, self.constants = function, constants
         self.name = function.name.removeprefix('MPI_')
         self.params = [p for p in function.parameters if p.kind.c != '...']
         self.by_name = {p.name: p for p in self.params}
+        self.checks = checks or self.is_tools() # what the tools' interface says of an argument, programs ask for
 
     def is_tools(self):
         """Whether it belongs to the tools' interface, whose errors call no handler."""
@@ -179,15 +180,18 @@ class Entry:
         kind, name = p.kind.name, p.name
         if not self.decoded(p):
             return []
+        look, told = ('object', f', "{name}"') if self.checks else ('known', '')
         if not self.maybe_nothing(p):
-            return [f'auto &{name}_ = on.object({name}, "{name}");']
-        find = f'on.object_or_null({name}, {NULLS[kind]}, "{name}")' if 'null' in p.words else f'&on.object({name}, "{name}")'
+            return [f'auto &{name}_ = on.{look}({name}{told});']
+        find = f'on.{look}_or_null({name}, {NULLS[kind]}{told})' if 'null' in p.words else f'&on.{look}({name}{told})'
         if conditions := self.counts(p):
             return [f'{OBJECTS[kind]} *const {name}_ = {" && ".join(conditions)} ? {find} : nullptr;']
         return [f'auto *const {name}_ = {find};']
 
     def check(self, p):
         kind, name = p.kind, p.name
+        if not self.checks:
+            return []
         if p.length and kind.name != 'STRING':
             return self.guard(p, self.check_array(p))
         if kind.allowed == 'buffer':
@@ -300,7 +304,8 @@ class Entry:
         lines = [line for p in first for line in self.decode(p)]
         for p in first + root:
             lines += self.check(p)
-        for part in sorted({self.part_of(p) for p in self.params} - {None}):
+        asked = self.params if self.checks else [p for p in others if self.decoded(p) and self.maybe_nothing(p)]
+        for part in sorted({self.part_of(p) for p in asked} - {None}):
             lines.append(f'bool const {part} = on.{part}({root[0].name}, comm_);')
         for p in others:
             lines += self.decode(p)
@@ -374,7 +379,7 @@ class Entry:
         if 'null' in p.words and p.kind.name not in HANDLES:
             given.append(p.name)
             return
-        before.append(f'on.not_null({p.name}, "{p.name}");')
+        before += [f'on.not_null({p.name}, "{p.name}");'] * self.checks
         if not small:
             given.append('*' + p.name)
             return
@@ -385,9 +390,9 @@ class Entry:
         after.append(f'*{p.name} = {narrowed};')
 
 
-def entries_of(api, constants, number):
+def entries_of(api, constants, number, checks=True):
     chapter = next(c for c in api.chapters if c.number == number)
-    return chapter, [Entry(f, constants) for section in chapter.sections for f in section.functions]
+    return chapter, [Entry(f, constants, checks) for section in chapter.sections for f in section.functions]
 
 
 def declarations(api, constants):
@@ -405,9 +410,9 @@ def declarations(api, constants):
     return '\n'.join(lines + ['', '} // namespace mpt::c::impl', ''])
 
 
-def chapter(api, constants, number):
-    """entries_NUMBER.cpp"""
-    part, entries = entries_of(api, constants, number)
+def chapter(api, constants, number, checks=True):
+    """entries_NUMBER.cpp; without checks unchecked_NUMBER.cpp"""
+    part, entries = entries_of(api, constants, number, checks)
     lines = [HEAD.format(number=number, title=part.title)]
     for entry in entries:
         if not entry.f.later and entry.f.returns.name == 'ERROR_CODE':

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Generates from the tables of the C interface (mpi_api.tbl, mpi_constants.tbl; docs/c-binding.md).
-usage: generate.py --what header|prototypes|names|coverage|declarations|entries|exports|reference OUTPUT [--chapter N] [--check] [--api FILE] [--constants FILE]
+usage: generate.py --what header|prototypes|names|coverage|declarations|entries|unchecked|exports|reference OUTPUT [--chapter N] [--check] [--api FILE] [--constants FILE]
   header      mpi.h
   prototypes  one line a function: name, what it returns, parameters; separated by tabs
   names       the names of all functions, MPI_ and PMPI_, sorted: what the library exports
   coverage    docs/coverage-mpi.md: the state of every function
   declarations  entries.hpp: what the library's chapters implement
   entries     the entry points of one chapter, with their checks (--chapter)
+  unchecked   the same without
   exports     the version script of the library: those names and nothing else
   reference   a page of the manual for each function; OUTPUT is their folder, whose pages it replaces
 --check writes nothing, and fails where OUTPUT is not what would be written."""
@@ -47,6 +48,7 @@ def exports(api, constants):
 
 OUTPUTS = {'header': header.text, 'prototypes': prototypes, 'names': names, 'coverage': coverage.page,
            'declarations': entries.declarations, 'exports': exports}
+OF_CHAPTERS = {'entries': True, 'unchecked': False}
 
 
 def read(api_path, constants_path):
@@ -74,7 +76,7 @@ def difference(path, text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--what', choices=sorted([*OUTPUTS, 'entries', 'reference']), required=True)
+    parser.add_argument('--what', choices=sorted([*OUTPUTS, *OF_CHAPTERS, 'reference']), required=True)
     parser.add_argument('--api', type=pathlib.Path, default=HERE / 'mpi_api.tbl')
     parser.add_argument('--constants', type=pathlib.Path, default=HERE / 'mpi_constants.tbl')
     parser.add_argument('--check', action='store_true')
@@ -87,7 +89,8 @@ def main():
         tables = read(given.api, given.constants)
         if given.what == 'reference':
             return write_pages(given.output, reference.pages(*tables))
-        text = entries.chapter(*tables, given.chapter) if given.what == 'entries' else OUTPUTS[given.what](*tables)
+        text = (entries.chapter(*tables, given.chapter, OF_CHAPTERS[given.what]) if given.what in OF_CHAPTERS
+                else OUTPUTS[given.what](*tables))
     except reading.Faults as faults:
         sys.exit(str(faults))
     if given.check:

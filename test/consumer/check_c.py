@@ -113,19 +113,25 @@ def check_debug(tree, source, tmp, clean):
 
 def check_flavours(tree, source, tmp):
     """A flavour is chosen when a program is linked, or when it is started."""
-    build = [tree / 'bin/mptcc', '-O1', source / 'test/consumer/tools.c', '-o']
+    build, mptrun = [tree / 'bin/mptcc', '-O1', source / 'test/consumer/tools.c', '-o'], tree / 'bin/mptrun'
     run(*build, tmp / 'plain')
     run(*build, tmp / 'linked', '-mt')
+    run(*build, tmp / 'unchecked', '-nocheck')
+    if ' cvar ' not in output(mptrun, '-n', '2', tmp / 'unchecked').replace('\n', ' '):
+        sys.exit('mptcc -nocheck: a tool sees nothing')
+    run(tree / 'bin/mptcc', '-nocheck', '-compat', source / 'test/consumer/old.c', '-o', tmp / 'old_unchecked')
+    for words in ([tmp / 'old_unchecked'], ['--flavour', 'nocheck', tmp / 'old_unchecked']):
+        if (said := output(mptrun, '-n', '4', *words).strip()) != 'mpt: 4 ranks, sum 10':
+            sys.exit(f'{words}: "{said}"')
     done = subprocess.run([tree / 'bin/mptcc', '-mt', '-debug', tmp / 'nothing.c'], capture_output=True, text=True, timeout=60)
     if done.returncode != 1 or 'leave one of them out' not in done.stderr:
         sys.exit(f'mptcc -mt -debug: exit code {done.returncode}, "{done.stderr}"')
-    mptrun = tree / 'bin/mptrun'
     for words, lanes in ((['plain'], 1), (['linked'], 16), (['--flavour', 'mt', 'plain'], 16), (['-x', 'MPT_LANES=3', 'linked'], 3)):
         said = output(mptrun, '-n', '2', *words[:-1], tmp / words[-1])
         if f'\npvar mpt_lanes = {lanes}\n' not in said:
             sys.exit(f'{words}: not of {lanes} lanes: "{said}"')
     for words, sentence in ((['-n', '1', tmp / 'plain', ':', '-n', '1', tmp / 'linked'], 'MPT_LANES'),
-                            (['--flavour', 'fast', tmp / 'plain'], '--flavour fast: there is no such flavour; there are debug, mt.')):
+                            (['--flavour', 'fast', tmp / 'plain'], '--flavour fast: there is no such flavour; there are debug, mt, nocheck.')):
         done = subprocess.run([mptrun, *words], capture_output=True, text=True, timeout=60)
         if done.returncode == 0 or sentence not in done.stderr:
             sys.exit(f'{words}: exit code {done.returncode}, "{done.stderr}", without "{sentence}"')

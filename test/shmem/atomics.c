@@ -105,36 +105,39 @@ MPT_EXTENDED_TYPES(EXTENDED)
     }
 MPT_AMO_TYPES(ARITHMETIC)
 
+/* The bit of PE `me`, `by` places up, and those of all PEs. Eight PEs reach the sign of 32 bits, so they are made in 64 without one. */
+#define BIT(T, by) ((T)((uint64_t)1 << (me + (by))))
+#define ALL_BITS (((uint64_t)1 << n) - 1)
 #define BITS(NAME, T)                                                                                                          \
     static void bits_##NAME(void* place, int at) {                                                                             \
         BEGIN(T);                                                                                                              \
-        T const mine = (T)1 << me, others = (T)~mine;                                                                          \
+        T const mine = BIT(T, 0), others = (T)~mine;                                                                           \
         RESET(T, 0);                                                                                                           \
         EXPECT((shmem_##NAME##_atomic_fetch_or(cell, mine, at) & mine) == 0);                                                  \
-        EXPECT((shmem_ctx_##NAME##_atomic_fetch_or(ctx, cell, mine << 8, at) & (mine << 8)) == 0);                             \
-        shmem_##NAME##_atomic_fetch_or_nbi(&was, cell, mine << 16, at), shmem_quiet();                                         \
-        EXPECT((was & (mine << 16)) == 0 && (was & mine) == mine);                                                             \
-        shmem_ctx_##NAME##_atomic_fetch_or_nbi(ctx, &was, cell, mine << 24, at), shmem_ctx_quiet(ctx);                         \
-        EXPECT((was & (mine << 16)) != 0);                                                                                     \
-        LOOK(T, (((T)1 << n) - 1) * (T)0x01010101);                                                                            \
+        EXPECT((shmem_ctx_##NAME##_atomic_fetch_or(ctx, cell, BIT(T, 8), at) & BIT(T, 8)) == 0);                               \
+        shmem_##NAME##_atomic_fetch_or_nbi(&was, cell, BIT(T, 16), at), shmem_quiet();                                         \
+        EXPECT((was & BIT(T, 16)) == 0 && (was & mine) == mine);                                                               \
+        shmem_ctx_##NAME##_atomic_fetch_or_nbi(ctx, &was, cell, BIT(T, 24), at), shmem_ctx_quiet(ctx);                         \
+        EXPECT((was & BIT(T, 16)) != 0);                                                                                       \
+        LOOK(T, ALL_BITS * 0x01010101);                                                                                        \
         EXPECT((shmem_##NAME##_atomic_fetch_and(cell, others, at) & mine) == mine);                                            \
-        EXPECT((shmem_ctx_##NAME##_atomic_fetch_and(ctx, cell, (T) ~(mine << 8), at) & mine) == 0);                            \
-        shmem_##NAME##_atomic_fetch_and_nbi(&was, cell, (T) ~(mine << 16), at), shmem_quiet();                                 \
-        EXPECT((was & (mine << 16)) != 0);                                                                                     \
-        shmem_ctx_##NAME##_atomic_fetch_and_nbi(ctx, &was, cell, (T) ~(mine << 24), at), shmem_ctx_quiet(ctx);                 \
+        EXPECT((shmem_ctx_##NAME##_atomic_fetch_and(ctx, cell, (T)~BIT(T, 8), at) & mine) == 0);                               \
+        shmem_##NAME##_atomic_fetch_and_nbi(&was, cell, (T)~BIT(T, 16), at), shmem_quiet();                                    \
+        EXPECT((was & BIT(T, 16)) != 0);                                                                                       \
+        shmem_ctx_##NAME##_atomic_fetch_and_nbi(ctx, &was, cell, (T)~BIT(T, 24), at), shmem_ctx_quiet(ctx);                    \
         LOOK(T, 0);                                                                                                            \
         EXPECT((shmem_##NAME##_atomic_fetch_xor(cell, mine, at) & mine) == 0);                                                 \
-        EXPECT((shmem_ctx_##NAME##_atomic_fetch_xor(ctx, cell, mine | mine << 8, at) & mine) == mine);                         \
-        shmem_##NAME##_atomic_fetch_xor_nbi(&was, cell, mine << 8, at), shmem_quiet();                                         \
-        EXPECT((was & (mine << 8)) != 0);                                                                                      \
-        shmem_ctx_##NAME##_atomic_fetch_xor_nbi(ctx, &was, cell, mine << 16, at), shmem_ctx_quiet(ctx);                        \
-        shmem_ctx_##NAME##_atomic_xor(ctx, cell, mine << 16, at), shmem_ctx_quiet(ctx);                                        \
+        EXPECT((shmem_ctx_##NAME##_atomic_fetch_xor(ctx, cell, mine | BIT(T, 8), at) & mine) == mine);                         \
+        shmem_##NAME##_atomic_fetch_xor_nbi(&was, cell, BIT(T, 8), at), shmem_quiet();                                         \
+        EXPECT((was & BIT(T, 8)) != 0);                                                                                        \
+        shmem_ctx_##NAME##_atomic_fetch_xor_nbi(ctx, &was, cell, BIT(T, 16), at), shmem_ctx_quiet(ctx);                        \
+        shmem_ctx_##NAME##_atomic_xor(ctx, cell, BIT(T, 16), at), shmem_ctx_quiet(ctx);                                        \
         LOOK(T, 0);                                                                                                            \
-        shmem_##NAME##_atomic_or(cell, mine, at), shmem_ctx_##NAME##_atomic_or(ctx, cell, mine << 8, at),                      \
+        shmem_##NAME##_atomic_or(cell, mine, at), shmem_ctx_##NAME##_atomic_or(ctx, cell, BIT(T, 8), at),                      \
             shmem_ctx_quiet(ctx);                                                                                              \
-        LOOK(T, (((T)1 << n) - 1) * (T)0x0101);                                                                                \
-        shmem_##NAME##_atomic_xor(cell, mine << 8, at);                                                                        \
-        LOOK(T, ((T)1 << n) - 1);                                                                                              \
+        LOOK(T, ALL_BITS * 0x0101);                                                                                            \
+        shmem_##NAME##_atomic_xor(cell, BIT(T, 8), at);                                                                        \
+        LOOK(T, ALL_BITS);                                                                                                     \
         if (me % 2) shmem_##NAME##_atomic_and(cell, others, at);                                                               \
         else shmem_ctx_##NAME##_atomic_and(ctx, cell, others, at), shmem_ctx_quiet(ctx);                                       \
         LOOK(T, 0);                                                                                                            \

@@ -7,6 +7,7 @@
 #include <mpt/core/error.hpp>
 #include <mpt/mem/arena.hpp>
 
+#include "support/huge_pages.hpp"
 #include "support/job_of.hpp"
 
 namespace {
@@ -22,23 +23,25 @@ TEST(arena, a_slice_is_the_same_memory_for_every_rank_that_maps_it) {
     auto b = a;
     b.control_fd = ::dup(a.control_fd);
     b.data_fd = ::dup(a.data_fd);
+    if (a.pages_fd >= 0) b.pages_fd = ::dup(a.pages_fd);
     auto const mine = mem::arena::open(a), yours = mem::arena::open(b);
-    ASSERT_EQ(mine->commit(1, 8192, 4096), status::ok);
+    auto const at = mine->huge_part() + 8192;
+    ASSERT_EQ(mine->commit(1, at, 4096), status::ok);
     auto const s = mine->slice(1, 16384), t = yours->slice(1, 16384);
-    ASSERT_EQ(s.size(), 16384u);
+    ASSERT_EQ(s.size(), mine->huge_part() + 16384u);
     ASSERT_NE(s.data(), t.data());
-    std::memset(s.data() + 8192, 0x5a, 4096);
-    EXPECT_EQ(std::memcmp(s.data() + 8192, t.data() + 8192, 4096), 0);
-    EXPECT_EQ(t[8192], std::byte{0x5a});
+    std::memset(s.data() + at, 0x5a, 4096);
+    EXPECT_EQ(std::memcmp(s.data() + at, t.data() + at, 4096), 0);
+    EXPECT_EQ(t[at], std::byte{0x5a});
 }
 
 TEST(arena, slices_of_different_ranks_never_overlap) {
     auto const who = test::job_of(3);
     auto& arena = *who[0].arena;
     auto const n = arena.own_limit();
-    for (int r = 0; r < 3; ++r) arena.slice(r, n)[n - 1] = std::byte(r + 1);
-    for (int r = 0; r < 3; ++r) EXPECT_EQ(arena.slice(r, n)[n - 1], std::byte(r + 1));
-    for (int r = 0; r < 3; ++r) EXPECT_EQ(arena.slice(r, n)[0], std::byte{0});
+    for (int r = 0; r < 3; ++r) arena.slice(r, n).back() = std::byte(r + 1);
+    for (int r = 0; r < 3; ++r) EXPECT_EQ(arena.slice(r, n).back(), std::byte(r + 1));
+    for (int r = 0; r < 3; ++r) EXPECT_EQ(arena.slice(r, n)[arena.huge_part()], std::byte{0});
 }
 
 TEST(arena, slices_begin_at_huge_pages) {
@@ -61,9 +64,10 @@ TEST(arena, a_slice_outside_of_the_job_is_empty) {
 TEST(arena, discarded_pages_read_as_zeroes) {
     auto const who = test::job_of(1);
     auto& arena = *who[0].arena;
-    auto const s = arena.slice(0, 8192);
+    auto const at = arena.huge_part();
+    auto const s = arena.slice(0, 8192).subspan(at);
     std::memset(s.data(), 1, s.size());
-    ASSERT_EQ(arena.discard(0, 0, 4096), status::ok);
+    ASSERT_EQ(arena.discard(0, at, 4096), status::ok);
     EXPECT_EQ(s[0], std::byte{0});
     EXPECT_EQ(s[4096], std::byte{1});
 }
@@ -89,7 +93,7 @@ TEST(arena, committing_more_than_the_headroom_is_no_memory) {
     auto& arena = *who[0].arena;
     auto const room = arena.room();
     if (room.free >= arena.own_limit()) GTEST_SKIP() << "this machine has room for the whole slice";
-    EXPECT_EQ(arena.commit(0, 0, arena.own_limit()), status::no_memory);
+    EXPECT_EQ(arena.commit(0, arena.huge_part(), arena.own_limit()), status::no_memory);
 }
 
 TEST(headroom, is_below_its_limit_and_names_it) {
@@ -248,7 +252,7 @@ TEST_F(heap_of_one, placed_memory_begins_at_a_multiple_of_its_pages_and_leaves_t
         auto const is = heap.placed_as(s.data());
         ASSERT_TRUE(is.has_value());
         auto const here = mem::look_around();
-        EXPECT_EQ(is->lacks.empty(), here.shared_memory != mem::transparent::never) << is->lacks;
+        EXPECT_EQ(is->lacks.empty(), here.shared_memory != mem::transparent::never || is->pages_from == "hugetlb") << is->lacks;
         heap.deallocate(s);
         EXPECT_FALSE(heap.placed_as(s.data()).has_value());
         EXPECT_EQ(heap.used(), 0u);
@@ -310,6 +314,163 @@ TEST_F(heap_of_one, what_it_says_of_its_pages_agrees_with_smaps) {
     std::uint64_t on_nodes = 0;
     for (auto const& [node, n] : now.user.by_node) on_nodes += n;
     EXPECT_EQ(on_nodes, now.user.touched);
+}
+
+// --- huge pages of the system's pool: there, scarce, absent -----------------------------------------------------------------------
+constexpr std::uint64_t huge = mem::arena::huge_page;
+
+/// A job of two in front of so many free huge pages.
+struct with_pages {
+    test::huge_pages pool;
+    std::vector<boot::membership> who;
+    explicit with_pages(std::uint64_t n)
+        : pool{n}, who{pool.why_not().empty() ? test::job_of(2) : std::vector<boot::membership>{}} {}
+    mem::arena& arena() { return *who[0].arena; }
+    mem::slice_heap heap(int me) { return {who[0].arena, me, arena().own_limit()}; }
+};
+#define SKIP_WITHOUT_POOL(here)                                                                                                \
+    if (!here.pool.why_not().empty()) GTEST_SKIP() << here.pool.why_not();                                                     \
+    if (here.arena().huge_part() == 0) GTEST_SKIP() << "the arena has no room for them, by " << here.arena().limited_by()
+
+TEST(huge_pages, that_are_reserved_are_there_for_whoever_touches_them_and_are_given_back) {
+    with_pages here{4};
+    SKIP_WITHOUT_POOL(here);
+    auto& arena = here.arena();
+    ASSERT_EQ(arena.reserve(1, huge, 2 * huge), status::ok);
+    EXPECT_EQ(here.pool.free(), 2u);
+    auto const s = arena.slice(1, 4096);
+    s[huge] = std::byte{1};
+    EXPECT_EQ(here.pool.free(), 2u) << "the touched one was promised before";
+    EXPECT_EQ(mem::look_at(s.subspan(huge, 2 * huge)).huge, huge) << "the other is not touched";
+    EXPECT_EQ(arena.release(1, huge, 2 * huge), status::ok);
+    EXPECT_EQ(here.pool.free(), 4u) << "the untouched one, too";
+    ASSERT_EQ(arena.reserve(1, huge, huge), status::ok);
+    EXPECT_EQ(s[huge], std::byte{0});
+    arena.release(1, huge, huge);
+}
+
+TEST(huge_pages, that_are_too_few_are_refused_and_take_nothing) {
+    with_pages here{2};
+    SKIP_WITHOUT_POOL(here);
+    auto& arena = here.arena();
+    ASSERT_GE(arena.huge_part(), 2 * huge);
+    ASSERT_EQ(arena.reserve(0, 0, huge), status::ok);
+    EXPECT_EQ(arena.reserve(1, 0, 2 * huge), status::no_memory);
+    EXPECT_EQ(here.pool.free(), 1u);
+    EXPECT_EQ(arena.reserve(1, 0, huge), status::ok);
+    EXPECT_EQ(arena.reserve(1, 4096, huge), status::too_large) << "no whole page";
+    EXPECT_EQ(arena.reserve(1, arena.huge_part(), huge), status::too_large) << "base pages";
+    arena.release(0, 0, huge), arena.release(1, 0, huge);
+    EXPECT_EQ(here.pool.free(), 2u);
+}
+
+TEST(huge_pages, of_a_slice_are_the_same_for_every_process_that_maps_it) {
+    test::huge_pages const pool{2};
+    if (!pool.why_not().empty()) GTEST_SKIP() << pool.why_not();
+    auto const a = boot::make_segments(2);
+    if (a.pages_fd < 0) GTEST_SKIP() << "there is no memory of that sort";
+    auto b = a;
+    b.control_fd = ::dup(a.control_fd), b.data_fd = ::dup(a.data_fd), b.pages_fd = ::dup(a.pages_fd);
+    auto const mine = mem::arena::open(a), yours = mem::arena::open(b);
+    ASSERT_EQ(mine->reserve(1, 0, huge), status::ok);
+    auto const s = mine->slice(1, 2 * huge), t = yours->slice(1, 2 * huge);
+    t[5] = std::byte{7};
+    EXPECT_EQ(s[5], std::byte{7});
+    // Laid over base pages, they are seen there by who has laid them, and base pages again after that.
+    auto const at = mine->huge_part() + huge;
+    t[at + 5] = std::byte{9};
+    ASSERT_EQ(yours->lay_pages(1, at, 0, huge), status::ok);
+    EXPECT_EQ(t[at + 5], std::byte{7});
+    EXPECT_EQ(s[at + 5], std::byte{9});
+    t[at + huge - 1] = std::byte{3};
+    EXPECT_EQ(s[huge - 1], std::byte{3});
+    yours->lift_pages(1, at, huge);
+    EXPECT_EQ(t[at + 5], std::byte{9});
+    EXPECT_EQ(yours->lay_pages(1, at + 4096, 0, huge), status::too_large);
+    EXPECT_EQ(yours->lay_pages(1, at, mine->huge_part(), huge), status::too_large);
+    mine->release(1, 0, huge);
+}
+
+TEST(huge_pages, serve_who_asks_for_them_and_are_told_apart) {
+    with_pages here{6};
+    SKIP_WITHOUT_POOL(here);
+    auto heap = here.heap(0);
+    for (auto const page : {huge, 2 * huge}) {
+        auto const s = heap.allocate(3 << 20, {.page = bytes{page}});
+        EXPECT_EQ(s.size(), 2 * huge);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(s.data()) % page, 0u);
+        auto const is = heap.placed_as(s.data());
+        ASSERT_TRUE(is.has_value());
+        EXPECT_EQ(is->pages_from, "hugetlb");
+        EXPECT_EQ(is->page.value, huge);
+        EXPECT_EQ(is->lacks, "");
+        EXPECT_EQ(heap.look().user.touched, 0u);
+        EXPECT_EQ(here.pool.free(), 4u);
+        std::memset(s.data(), 1, s.size());
+        auto const seen = heap.look().user;
+        EXPECT_EQ(seen.huge, s.size());
+        if (seen.touched != 0) { EXPECT_EQ(seen.touched, s.size()); }
+        EXPECT_TRUE(heap.contains(s.data(), s.size()));
+        EXPECT_EQ(here.arena().slice(0, here.arena().own_limit()).data() + heap.refer(s.data()).offset, s.data());
+        EXPECT_EQ(heap.by_use()[mem::purpose::allocated].now, s.size());
+        heap.deallocate(s);
+        EXPECT_EQ(here.pool.free(), 6u);
+        EXPECT_EQ(heap.used(), 0u);
+    }
+    auto const again = heap.allocate(huge, {.page = 2_MiB});
+    for (std::size_t i = 0; i < huge; i += 4096) ASSERT_EQ(again[i], std::byte{0});
+    auto const base = heap.allocate(huge);
+    EXPECT_FALSE(heap.placed_as(base.data()).has_value()) << "who does not ask has base pages";
+}
+
+TEST(huge_pages, that_are_too_few_leave_what_the_system_makes_by_itself) {
+    with_pages here{2};
+    SKIP_WITHOUT_POOL(here);
+    auto mine = here.heap(0), theirs = here.heap(1);
+    auto const s = mine.allocate(2 * huge, {.page = 2_MiB});
+    EXPECT_EQ(mine.placed_as(s.data())->pages_from, "hugetlb");
+    auto const t = theirs.allocate(huge, {.page = 2_MiB});
+    auto const is = theirs.placed_as(t.data());
+    ASSERT_TRUE(is.has_value());
+    EXPECT_NE(is->pages_from, "hugetlb");
+    EXPECT_EQ(is->lacks.empty(), mem::look_around({}, {}).shared_memory != mem::transparent::never) << is->lacks;
+    std::memset(t.data(), 1, t.size());
+    mine.deallocate(s);
+    auto const u = theirs.allocate(2 * huge, {.page = 2_MiB});
+    EXPECT_EQ(theirs.placed_as(u.data())->pages_from, "hugetlb") << "they are free again";
+}
+
+TEST(huge_pages, of_some_nodes_are_there_before_anybody_touches_them) {
+    with_pages here{3};
+    SKIP_WITHOUT_POOL(here);
+    if (mem::look_around({}, {}).nodes.empty()) GTEST_SKIP() << "the system does not say which nodes of memory there are";
+    ::setenv("MEMKIND_HBW_NODES", "0", 1);
+    auto heap = here.heap(0);
+    for (auto const policy : {mem::strictness::preferred, mem::strictness::mandatory, mem::strictness::interleave}) {
+        auto const s = heap.allocate(2 * huge, {.kind = mem::affinity::mcdram, .policy = policy, .page = 2_MiB});
+        auto const is = heap.placed_as(s.data());
+        ASSERT_TRUE(is.has_value());
+        EXPECT_EQ(is->kind, mem::affinity::mcdram) << is->lacks;
+        EXPECT_EQ(is->pages_from, "hugetlb");
+        auto const seen = mem::look_at(s);
+        EXPECT_EQ(seen.on(0), seen.touched);
+        EXPECT_EQ(seen.huge, s.size());
+        heap.deallocate(s);
+    }
+    ::unsetenv("MEMKIND_HBW_NODES");
+    EXPECT_EQ(here.pool.free(), 3u);
+}
+
+TEST(huge_pages, that_are_absent_leave_slices_as_they_were) {
+    with_pages here{0};
+    if (!here.pool.why_not().empty()) GTEST_SKIP() << here.pool.why_not();
+    if (mem::look_around({}, {}).pool(huge)->may_grow != 0) GTEST_SKIP() << "this machine makes huge pages when asked";
+    if (here.arena().huge_part() != 0) GTEST_SKIP() << "others of this machine have huge pages";
+    EXPECT_EQ(here.arena().reserve(0, 0, huge), status::too_large);
+    auto heap = here.heap(0);
+    EXPECT_FALSE(heap.take_pages(huge).has_value());
+    auto const s = heap.allocate(huge, {.page = 2_MiB});
+    EXPECT_NE(heap.placed_as(s.data())->pages_from, "hugetlb");
 }
 
 TEST(heap, library_memory_of_several_ranks_is_in_their_own_slices) {

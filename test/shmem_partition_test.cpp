@@ -1,7 +1,3 @@
-#include <filesystem>
-#include <fstream>
-
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,7 +6,6 @@
 namespace {
 using namespace mpt::test;
 using namespace mpt::shmem;
-namespace fs = std::filesystem;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
 
@@ -114,62 +109,23 @@ TEST(shmem_partition, blocks_stay_in_their_partition) {
     EXPECT_EQ(map.used(), 0u);
 }
 
-/// A tree like /sys, planted.
-struct planted : testing::Test {
-    std::string root = (fs::temp_directory_path() / "mpt_partition_XXXXXX").string();
-    planted() {
-        if (!::mkdtemp(root.data())) ADD_FAILURE() << "no folder";
-    }
-    ~planted() override { fs::remove_all(root); }
-    void file(std::string const& path, std::string const& text) const {
-        fs::path const at = root + "/sys/" + path;
-        fs::create_directories(at.parent_path());
-        std::ofstream{at} << text << '\n';
-    }
-    void node(int n, int bandwidth, int free_kb) const {
-        auto const folder = "devices/system/node/node" + std::to_string(n);
-        file(folder + "/access0/initiators/read_bandwidth", std::to_string(bandwidth));
-        file(folder + "/meminfo", "Node " + std::to_string(n) + " MemTotal: 99 kB\nNode " + std::to_string(n) +
-                                      " MemFree:   " + std::to_string(free_kb) + " kB");
-    }
-};
-using shmem_partition_offer = planted;
-
-TEST_F(shmem_partition_offer, fast_memory_is_what_has_twice_the_bandwidth) {
-    file("devices/system/node/has_memory", "0-2");
-    node(0, 90'000, 1000), node(1, 400'000, 500), node(2, 400'000, 700);
-    auto const offer = what_there_is("", root);
-    EXPECT_EQ(offer.fast_nodes, (std::vector{1u, 2u}));
-    EXPECT_EQ(offer.fast_free, 1200u * 1024);
-    auto const named = what_there_is("0,2-2", root);
-    EXPECT_EQ(named.fast_nodes, (std::vector{0u, 2u}));
-    EXPECT_EQ(named.fast_free, 1700u * 1024);
-    node(1, 100'000, 500), node(2, 100'000, 700);
-    EXPECT_TRUE(what_there_is("", root).fast_nodes.empty());
+/// A machine with a node 0 of that much fast memory, and transparent pages for shared memory.
+mpt::mem::offer fast_memory(std::uint64_t free) {
+    mpt::mem::offer o;
+    o.nodes.push_back({.id = 0, .bytes = free, .free = free, .bandwidth = 0, .is_fast = true});
+    return o;
 }
-TEST_F(shmem_partition_offer, without_a_tree_there_is_none) {
-    auto const offer = what_there_is("", root);
-    EXPECT_TRUE(offer.fast_nodes.empty());
-    EXPECT_EQ(offer.huge_page, 0u);
-    for (auto const* const bad : {"x", "1-", "2048", "-1", "1;2", "1 2"})
-        expect_error(mpt::error_class::other, {"MPT_FAST_NODES", bad}, [&] { what_there_is(bad, root); });
-}
-TEST_F(shmem_partition_offer, huge_pages_are_there_where_shared_memory_may_have_them) {
-    file("kernel/mm/transparent_hugepage/hpage_pmd_size", "2097152");
-    for (auto const* const way :
-         {"[always] within_size advise never deny force", "always within_size [advise] never deny force"}) {
-        file("kernel/mm/transparent_hugepage/shmem_enabled", way);
-        EXPECT_EQ(what_there_is("", root).huge_page, 2 * mib) << way;
-    }
-    file("kernel/mm/transparent_hugepage/shmem_enabled", "always within_size advise [never] deny force");
-    EXPECT_EQ(what_there_is("", root).huge_page, 0u);
+mpt::mem::offer large_pages() {
+    mpt::mem::offer o;
+    o.shared_memory = mpt::mem::transparent::when_advised, o.transparent_page = 2 * mib;
+    return o;
 }
 
 /// 4 MiB of a memfd, as the arena's slices are.
 struct placed : testing::Test {
     int fd = ::memfd_create("mpt-test", MFD_CLOEXEC);
     std::span<std::byte> range;
-    partition p{3, {4 * mib, 0, memory_kind::fast, false}, 0, 4 * mib, memory_kind::normal, 4096, {}};
+    partition p{3, {4 * mib, 0, memory_kind::fast, false}, 0, 4 * mib, memory_kind::normal, 4096, {}, no_pages};
     placed() {
         EXPECT_EQ(::ftruncate(fd, 4 << 20), 0);
         range = {static_cast<std::byte*>(::mmap(nullptr, 4 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)), 4 << 20};
@@ -178,7 +134,7 @@ struct placed : testing::Test {
         ::munmap(range.data(), range.size());
         ::close(fd);
     }
-    void expect_lacks(placement_offer const& offer, int pes, std::vector<std::string> const& said) {
+    void expect_lacks(mpt::mem::offer const& offer, int pes, std::vector<std::string> const& said) {
         auto preferred = p;
         place(preferred, range, offer, pes);
         for (auto const& word : said) EXPECT_NE(preferred.lacks.find(word), std::string::npos) << preferred.lacks;
@@ -198,22 +154,24 @@ struct placed : testing::Test {
 using shmem_partition_place = placed;
 
 TEST_F(shmem_partition_place, what_the_machine_lacks_is_said_or_refused) {
-    expect_lacks({}, 1, {"no memory of a higher bandwidth", "MEMKIND_HBW_NODES"});
-    expect_lacks({{0}, 7 * mib, 4096, 0}, 2, {"7168.0 KB", "2 PEs", "8192.0 KB"}); // 2 PEs ask for 8 MiB
-    expect_lacks({{1023}, 99 * mib, 4096, 0}, 1, {"does not place memory there"});
+    expect_lacks({}, 1, {"this machine has none", "MEMKIND_HBW_NODES"});
+    expect_lacks(fast_memory(7 * mib), 2, {"only 7168.0 KB", "2 PEs", "8192.0 KB"}); // 2 PEs ask for 8 MiB
+    auto gone = fast_memory(99 * mib);
+    gone.nodes[0].id = 1023;
+    expect_lacks(gone, 1, {"does not place memory"});
     p.asked.kind = memory_kind::normal, p.asked.page_bytes = 2 * mib;
     expect_lacks({}, 1, {"pages of 2048.0 KB", "shmem_enabled"});
     p.asked.page_bytes = 1024 * mib;
-    expect_lacks({{}, 0, 4096, 2 * mib}, 1, {"pages of", "up to 2048.0 KB"});
+    expect_lacks(large_pages(), 1, {"pages of", "up to 2048.0 KB"});
 }
 TEST_F(shmem_partition_place, what_is_there_is_had) {
-    place(p, range, {{0}, 99 * mib, 4096, 0}, 1);
+    place(p, range, fast_memory(99 * mib), 1);
     if (p.lacks.find("not permitted") != std::string::npos) GTEST_SKIP() << p.lacks; // a container's filter
     EXPECT_EQ(p.kind, memory_kind::fast) << p.lacks;
     EXPECT_EQ(p.lacks, "");
     range[0] = std::byte{1}; // it can be touched
-    partition big{1, {4 * mib, 2 * mib, memory_kind::normal, true}, 0, 4 * mib, memory_kind::normal, 4096, {}};
-    place(big, range, {{}, 0, 4096, 2 * mib}, 1);
+    partition big{1, {4 * mib, 2 * mib, memory_kind::normal, true}, 0, 4 * mib, memory_kind::normal, 4096, {}, no_pages};
+    place(big, range, large_pages(), 1);
     EXPECT_EQ(big.page_bytes, 2 * mib);
     range[range.size() - 1] = std::byte{1};
 }
@@ -275,6 +233,9 @@ TYPED_TEST(shmem_partition_job, a_job_whose_partitions_cannot_be_ends_on_all_pes
     refused(v.template set<"MPT_SYMMETRIC_SIZE">("2M"), {"contradict"});
     v = none;
     v.template set<"MPT_FAST_NODES">("1023");
+    refused(v.template set<"MPT_SYMMETRIC_PARTITION2">("size=1M:kind=F"), {"MPT_FAST_NODES=1023: there is no node 1023"});
+    v = none;
+    if (!mpt::mem::look_around().fast_nodes().empty()) return;
     refused(v.template set<"MPT_SYMMETRIC_PARTITION2">("size=1M:kind=F:policy=M"), {"partition 2", "MANDATORY"});
 }
 

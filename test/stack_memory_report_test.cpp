@@ -1,11 +1,17 @@
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <mpt/mem/offer.hpp>
 #include <mpt/mpi/environment.hpp>
 #include <mpt/mpi/local_job.hpp>
 #include <mpt/stack/memory_report.hpp>
+
+#include <unistd.h>
 
 namespace {
 using namespace mpt;
@@ -15,29 +21,82 @@ TEST(stack_memory_report, has_a_line_for_each_use_and_each_node) {
     memory_facts f;
     f.who = 3;
     f.use.library.add(5000);
+    f.use.of[static_cast<std::size_t>(mem::purpose::mailboxes)].add(4000);
     f.use.user.add(90'000);
     f.use.user.less(90'000);
+    f.use.of[static_cast<std::size_t>(mem::purpose::windows)].add(90'000);
+    f.use.of[static_cast<std::size_t>(mem::purpose::windows)].less(90'000);
     f.stands.library = {.touched = 4096, .huge = 0, .by_node = {{0, 1024}, {2, 3072}}};
     f.unexpected = {7, 77};
     f.lacks = "there is none of it.";
     EXPECT_EQ(report(f),
               "mpt: memory of rank 3           then      at most      touched      in huge pages   by node\n"
               "  library                       5000         5000         4096                  0   0: 1024, 2: 3072\n"
+              "    control blocks                 0            0\n"
+              "    mailboxes                   4000         4000\n"
+              "    buffers                        0            0\n"
+              "    collectives                    0            0\n"
               "  program                          0        90000            0                  0\n"
+              "    allocated                      0            0\n"
+              "    windows                        0        90000\n"
+              "    symmetric heap                 0            0\n"
               "  unexpected messages              7           77\n"
               "  library: there is none of it.\n");
 }
 
-TEST(stack_memory_report, is_printed_by_each_rank_that_leaves_where_it_is_asked_for) {
-    for (bool const asked : {false, true}) {
-        testing::internal::CaptureStderr();
-        local_job(2, config::values{}.set<"MPT_MEMORY_REPORT">(asked ? "on" : "off"),
-                  [](local& env) { env.deallocate(env.allocate<char>(1 << 20)); });
-        auto const text = testing::internal::GetCapturedStderr();
+TEST(stack_memory_report, of_all_ranks_says_who_had_least_and_who_most) {
+    memory_marks all;
+    all.add(0, {5, 1, 0, 0, 0, 0, 0, 9});
+    all.add(1, {5, 3, 0, 0, 0, 0, 0, 9});
+    all.add(2, {5, 2, 0, 0, 0, 0, 0, 1});
+    EXPECT_EQ(report(all), "mpt: memory of 3 ranks, at most          least  of rank         most  of rank\n"
+                           "  control blocks                             5        0            5        0\n"
+                           "  mailboxes                                  1        0            3        1\n"
+                           "  buffers                                    0        0            0        0\n"
+                           "  collectives                                0        0            0        0\n"
+                           "  allocated                                  0        0            0        0\n"
+                           "  windows                                    0        0            0        0\n"
+                           "  symmetric heap                             0        0            0        0\n"
+                           "  unexpected messages                        1        2            9        0\n");
+}
+
+std::string said_at_the_end(config::values const& v) {
+    testing::internal::CaptureStderr();
+    local_job(2, v, [](local& env) { env.deallocate(env.allocate<char>(env.rank() == 0 ? 1 << 20 : 2 << 20)); });
+    return testing::internal::GetCapturedStderr();
+}
+
+TEST(stack_memory_report, is_of_each_rank_of_all_or_both_as_it_is_asked_for) {
+    for (auto const* asked : {"off", "0", "1", "2", "3", "on"}) {
+        auto const text = said_at_the_end(config::values{}.set<"MPT_MEMORY_REPORT">(asked));
+        std::string_view const value{asked};
         for (auto const* part :
-             {"mpt: memory of rank 0", "mpt: memory of rank 1", "program                          0      1048576            0"})
-            EXPECT_EQ(text.find(part) != text.npos, asked) << part << " in: " << text;
+             {"mpt: memory of rank 0", "mpt: memory of rank 1", "    allocated                      0      1048576\n",
+              "    allocated                      0      2097152\n"})
+            EXPECT_EQ(text.find(part) != text.npos, value == "2" || value == "3" || value == "on")
+                << asked << part << " in: " << text;
+        for (auto const* part : {"mpt: memory of 2 ranks, at most",
+                                 "  allocated                            1048576        0      2097152        1\n"})
+            EXPECT_EQ(text.find(part) != text.npos, value == "1" || value == "3" || value == "on")
+                << asked << part << " in: " << text;
     }
+}
+
+TEST(stack_memory_report, of_each_rank_goes_into_a_file_that_is_named) {
+    auto const name = (std::filesystem::temp_directory_path() / ("mpt-report-" + std::to_string(::getpid()))).string();
+    auto v = config::values{}.set<"MPT_MEMORY_REPORT">("2").set<"MPT_MEMORY_REPORT_FILE">(name);
+    EXPECT_EQ(said_at_the_end(v), "");
+    for (auto const* rank : {"0", "1"}) {
+        auto const file = name + '.' + rank;
+        std::ifstream in{file};
+        std::string const text{std::istreambuf_iterator<char>{in}, {}};
+        EXPECT_NE(text.find(std::string{"mpt: memory of rank "} + rank), text.npos) << text;
+        std::filesystem::remove(file);
+    }
+    auto const text = said_at_the_end(v.set<"MPT_MEMORY_REPORT_FILE">("/nowhere/at/all"));
+    for (auto const* part :
+         {"rank 1 cannot write its memory report to /nowhere/at/all.1: No such file", "mpt: memory of rank 1"})
+        EXPECT_NE(text.find(part), text.npos) << part << " in: " << text;
 }
 
 /// A variable for the time of a test.

@@ -42,10 +42,10 @@ public:
     explicit operator bool() const noexcept { return !at_.empty(); }
 };
 
-constexpr std::size_t huge_page = std::size_t{2} << 20;
+constexpr auto huge_page = arena::huge_page;
 
 /// Begins at a multiple of a huge page, as slices do in their file: only then is a page of the file a huge one in every process.
-range reserve(std::size_t n) noexcept {
+range reserve_range(std::size_t n) noexcept {
     auto* const p = ::mmap(nullptr, n + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) return {};
     auto* const first = static_cast<std::byte*>(p);
@@ -54,9 +54,14 @@ range reserve(std::size_t n) noexcept {
     ::munmap(first + before + n, huge_page - before);
     return {first + before, n};
 }
-void* map_shared(void* at, std::size_t n, int fd, std::uint64_t offset) noexcept {
-    return ::mmap(at, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | (at ? MAP_FIXED : 0), fd,
-                  static_cast<off_t>(offset));
+void* map_shared(void* at, std::size_t n, int fd, std::uint64_t offset, int flags = MAP_NORESERVE) noexcept {
+    return ::mmap(at, n, PROT_READ | PROT_WRITE, MAP_SHARED | flags | (at ? MAP_FIXED : 0), fd, static_cast<off_t>(offset));
+}
+int punch(int fd, std::uint64_t offset, std::uint64_t n) noexcept {
+    int failed = 0;
+    do failed = ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(n));
+    while (failed != 0 && errno == EINTR);
+    return failed;
 }
 
 /// Ranks of the node take turns. A lock of fcntl belongs to the process and dies with it; within the process a mutex.
@@ -80,7 +85,7 @@ public:
 
 struct arena::impl {
     arena_plan plan;
-    descriptor control_fd, data_fd;
+    descriptor control_fd, data_fd, pages_fd;
     range control;
     range whole;                                 // all slices, where they fit
     std::multimap<std::int32_t, range> contacts; // else: the slices mapped so far
@@ -96,33 +101,66 @@ struct arena::impl {
                 fmt::format("mpt: cannot map the control segment of {} bytes: {}", plan.control_bytes, std::strerror(errno)),
                 errno};
     }
+    std::uint64_t huge() const noexcept { return plan.pages_stride; }
+    /// A slice with so many base pages, into a reserved range.
+    bool map_slice(std::span<std::byte> at, std::uint64_t owner, std::uint64_t n) const noexcept {
+        return map_shared(at.data() + huge(), n, plan.data_fd, owner * plan.stride) != MAP_FAILED &&
+               (huge() == 0 || map_shared(at.data(), huge(), plan.pages_fd, owner * huge()) != MAP_FAILED);
+    }
     bool map_whole(std::uint64_t n) noexcept {
-        auto room = reserve(n);
-        if (!room || map_shared(room.get().data(), n, plan.data_fd, 0) == MAP_FAILED) return false;
+        auto room = reserve_range(n);
+        if (!room) return false;
+        auto const each = plan.stride + huge();
+        if (huge() == 0) {
+            if (map_shared(room.get().data(), n, plan.data_fd, 0) == MAP_FAILED) return false;
+        } else {
+            for (std::uint64_t r = 0; r < plan.ranks; ++r)
+                if (!map_slice(room.get().subspan(r * each, each), r, plan.stride)) return false;
+        }
         ::madvise(room.get().data(), n, MADV_DONTDUMP); // else a core dump allocates every hole
         whole = std::move(room);
         return true;
     }
     void choose() {
         auto const budget = mpt::detail::measure_address_budget();
-        auto const total = plan.stride * plan.ranks;
+        auto const total = (plan.stride + huge()) * plan.ranks;
         limit = plan.stride;
         if (total <= budget.bytes && map_whole(total)) return;
-        limit = std::min(plan.stride, budget.bytes / plan.ranks) / page * page;
+        auto const each = budget.bytes / plan.ranks;
+        limit = std::min(plan.stride, std::max(each - std::min(each, huge()), each / 2)) / page * page;
         limited_by = budget.who;
-        while (limit >= least_slice && !reserve(limit)) limit /= 2;
+        while (limit >= least_slice && !reserve_range(huge() + limit)) limit /= 2;
         if (limit < least_slice)
             throw error{
                 errc::no_memory,
                 fmt::format("mpt: {} leaves {} of address space for the shared memory of {} ranks, and each needs at least {}.",
                             budget.who, human(budget.bytes), plan.ranks, human(least_slice))};
     }
-    std::uint64_t at(rank owner, std::uint64_t offset) const noexcept {
-        return plan.stride * static_cast<std::uint32_t>(owner.value) + offset;
+    /// A run of a slice, in the file behind it.
+    struct place {
+        int fd;
+        std::uint64_t offset;
+    };
+    place at(rank owner, std::uint64_t offset) const noexcept {
+        auto const r = static_cast<std::uint32_t>(owner.value);
+        if (offset < huge()) return {plan.pages_fd, huge() * r + offset};
+        return {plan.data_fd, plan.stride * r + (offset - huge())};
     }
+    /// Is it in a slice, and in one of its parts?
     bool holds(rank owner, std::uint64_t offset, std::uint64_t n) const noexcept {
-        return owner.value >= 0 && static_cast<std::uint32_t>(owner.value) < plan.ranks && offset <= plan.stride &&
-               n <= plan.stride - offset;
+        if (owner.value < 0 || static_cast<std::uint32_t>(owner.value) >= plan.ranks) return false;
+        auto const end = offset < huge() ? huge() : huge() + plan.stride;
+        return offset <= end && n <= end - offset;
+    }
+    /// Whole pages of the first part.
+    bool holds_pages(rank owner, std::uint64_t offset, std::uint64_t n) const noexcept {
+        return offset < huge() && holds(owner, offset, n) && offset % huge_page == 0 && n % huge_page == 0;
+    }
+    /// Maps part of a slice once more, of whatever file.
+    bool map_again(std::span<std::byte> to, place from, int flags = MAP_NORESERVE) const noexcept {
+        if (map_shared(to.data(), to.size(), from.fd, from.offset, flags) == MAP_FAILED) return false;
+        ::madvise(to.data(), to.size(), MADV_DONTDUMP);
+        return true;
     }
     /// Size and free bytes of the segments' file system; zeroes for a memfd, or a tmpfs without a size.
     std::pair<std::uint64_t, std::uint64_t> file_system() const noexcept {
@@ -134,10 +172,10 @@ struct arena::impl {
         std::scoped_lock const lock{contact};
         auto const [first, last] = contacts.equal_range(owner);
         for (auto i = first; i != last; ++i)
-            if (i->second.get().size() >= n) return i->second.get().first(n);
-        auto mapped = reserve(n);
-        if (!mapped || map_shared(mapped.get().data(), n, plan.data_fd, at(owner, 0)) == MAP_FAILED) return {};
-        ::madvise(mapped.get().data(), n, MADV_DONTDUMP);
+            if (i->second.get().size() >= huge() + n) return i->second.get().first(huge() + n);
+        auto mapped = reserve_range(huge() + n);
+        if (!mapped || !map_slice(mapped.get(), static_cast<std::uint32_t>(owner.value), n)) return {};
+        ::madvise(mapped.get().data(), mapped.get().size(), MADV_DONTDUMP);
         return contacts.emplace(owner, std::move(mapped))->second.get();
     }
 };
@@ -149,7 +187,9 @@ std::shared_ptr<arena> arena::open(arena_plan const& plan) {
     auto i = std::make_unique<impl>();
     i->control_fd = descriptor{plan.control_fd};
     i->data_fd = descriptor{plan.data_fd};
+    i->pages_fd = descriptor{plan.pages_fd};
     i->plan = plan;
+    if (!i->pages_fd) i->plan.pages_stride = 0;
     i->map_control();
     i->choose();
     return std::shared_ptr<arena>{new arena{std::move(i)}};
@@ -158,11 +198,13 @@ std::shared_ptr<arena> arena::open(arena_plan const& plan) {
 std::span<std::byte> arena::control() noexcept { return impl_->control.get(); }
 std::uint32_t arena::ranks() const noexcept { return impl_->plan.ranks; }
 std::uint64_t arena::own_limit() const noexcept { return impl_->limit; }
+std::uint64_t arena::huge_part() const noexcept { return impl_->huge(); }
 std::string_view arena::limited_by() const noexcept { return impl_->limited_by; }
 
 std::span<std::byte> arena::slice(rank owner, std::uint64_t n) noexcept try {
-    if (n == 0 || !impl_->holds(owner, 0, n)) return {};
-    if (impl_->whole) return impl_->whole.get().subspan(impl_->at(owner, 0), n);
+    auto const huge = impl_->huge(), each = impl_->plan.stride + huge;
+    if (n == 0 || !impl_->holds(owner, huge, n)) return {};
+    if (impl_->whole) return impl_->whole.get().subspan(each * static_cast<std::uint32_t>(owner.value), huge + n);
     return impl_->contact_with(owner, n);
 } catch (...) {
     return {}; // no room for the table of contacts
@@ -179,20 +221,54 @@ status arena::commit(rank owner, std::uint64_t offset, std::uint64_t n) noexcept
     if (!impl_->holds(owner, offset, n)) return status::too_large;
     turn const mine{impl_->commit, impl_->control_fd.get()};
     if (n > room().free) return status::no_memory;
-    return mpt::detail::allocate(impl_->data_fd.get(), impl_->at(owner, offset), n) == 0 ? status::ok : status::no_memory;
+    auto const at = impl_->at(owner, offset);
+    return mpt::detail::allocate(at.fd, at.offset, n) == 0 ? status::ok : status::no_memory;
 }
 
 status arena::discard(rank owner, std::uint64_t offset, std::uint64_t n) noexcept {
     if (n == 0) return status::ok;
     if (!impl_->holds(owner, offset, n)) return status::too_large;
-    auto const at = static_cast<off_t>(impl_->at(owner, offset));
-    int failed = 0;
-    do failed = ::fallocate(impl_->data_fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, static_cast<off_t>(n));
-    while (failed != 0 && errno == EINTR);
-    if (failed == 0) return status::ok;
+    auto const at = impl_->at(owner, offset);
+    if (punch(at.fd, at.offset, n) == 0) return status::ok;
     auto const s = slice(owner, impl_->limit); // where the call is filtered, the same by way of the mapping
     if (offset + n > s.size()) return status::refused;
     return ::madvise(s.data() + offset, n, MADV_REMOVE) == 0 ? status::ok : status::refused;
+}
+
+// A mapping with a reservation, whose pages belong to the file: they stay reserved for it, whoever touches them, also when it is
+// mapped without one.
+status arena::reserve(rank owner, std::uint64_t offset, std::uint64_t n) noexcept {
+    auto const s = slice(owner, page);
+    if (s.empty() || !impl_->holds_pages(owner, offset, n)) return status::too_large;
+    auto const at = impl_->at(owner, offset);
+    if (impl_->map_again(s.subspan(offset, n), at, 0)) return status::ok;
+    impl_->map_again(s.subspan(offset, n), at); // the kernel may have taken away what was mapped there
+    return status::no_memory;
+}
+
+// A hole that is punched gives back only pages that are there: reserved ones are made first.
+status arena::release(rank owner, std::uint64_t offset, std::uint64_t n) noexcept {
+    auto const s = slice(owner, page);
+    if (s.empty() || !impl_->holds_pages(owner, offset, n)) return status::too_large;
+    auto const at = impl_->at(owner, offset);
+    mpt::detail::allocate(at.fd, at.offset, n);
+    auto const is = discard(owner, offset, n);
+    impl_->map_again(s.subspan(offset, n), at);
+    return is;
+}
+
+status arena::lay_pages(rank owner, std::uint64_t offset, std::uint64_t pages, std::uint64_t n) noexcept {
+    if (!impl_->holds_pages(owner, pages, n) || offset < impl_->huge() || offset % huge_page != 0) return status::too_large;
+    auto const s = slice(owner, offset + n - impl_->huge());
+    if (s.empty()) return status::too_large;
+    return impl_->map_again(s.subspan(offset, n), impl_->at(owner, pages)) ? status::ok : status::no_memory;
+}
+
+void arena::lift_pages(rank owner, std::uint64_t offset, std::uint64_t n) noexcept {
+    if (offset < impl_->huge()) return;
+    auto const s = slice(owner, offset + n - impl_->huge());
+    if (s.empty()) return;
+    impl_->map_again(s.subspan(offset, n), impl_->at(owner, offset));
 }
 
 } // namespace mpt::inline v0::mem

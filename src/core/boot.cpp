@@ -134,6 +134,7 @@ membership launched::join() {
     auto const header = read_control(control.get(), "mptrun");
     verify(header, *h);
     auto data = adopt(h->data, h->launcher);
+    auto pages = h->pages.fd < 0 ? descriptor{} : adopt(h->pages, h->launcher);
     tie_to(h->launcher);
     tell_of_exceptions();
     membership m;
@@ -144,6 +145,8 @@ membership launched::join() {
     m.plan.control_bytes = control_bytes(header.ranks);
     m.plan.control_fd = control.release();
     m.plan.data_fd = data.release();
+    m.plan.pages_fd = pages.release();
+    m.plan.pages_stride = h->pages_stride;
     return m;
 }
 

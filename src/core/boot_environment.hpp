@@ -1,6 +1,7 @@
 // MPT_BOOT: what mptrun tells a rank through its environment. Written by mptrun, read once by boot::launched.
 //
-//   MPT_BOOT=1:rank:size:launcher:control fd:inode:device:data fd:inode:device:cookie:cookie      numbers, cookie in hex
+//   MPT_BOOT=2:rank:size:launcher:control fd:inode:device:data fd:inode:device:pages fd:inode:device:pages stride:cookie:cookie
+//   Numbers, the cookie's in hex. Where a job has no huge pages, their descriptor is -1.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -24,7 +25,8 @@ struct handed_segment {
 
 struct handed {
     std::int32_t me = 0, size = 0, launcher = 0;
-    handed_segment control, data;
+    handed_segment control, data, pages;
+    std::uint64_t pages_stride = 0;
     std::array<std::uint64_t, 2> cookie{};
 };
 

@@ -33,7 +33,7 @@ using mpt::detail::descriptor;
 using std::chrono::steady_clock;
 
 constexpr std::chrono::seconds patience{60}; // all ranks have passed the barrier: only a machine that stands still takes longer
-constexpr std::uint64_t magic = 0x31646e68706d74; // "tmphnd1"
+constexpr std::uint64_t magic = 0x32646e68706d74; // "tmphnd2"
 constexpr char const* place_key = "mpt-segments";
 
 struct greeting {
@@ -42,13 +42,13 @@ struct greeting {
     std::int64_t rank = 0;
 };
 struct handover {
-    std::uint64_t magic_number = magic, control_bytes = 0, stride = 0, ranks = 0;
+    std::uint64_t magic_number = magic, control_bytes = 0, stride = 0, ranks = 0, pages_stride = 0; // 0: no huge pages
 };
-static_assert(sizeof(greeting) == 32 && sizeof(handover) == 32);
+static_assert(sizeof(greeting) == 32 && sizeof(handover) == 40);
 
 /// A handover with the descriptors beside it.
 struct packet {
-    using descriptors = std::array<int, 2>;
+    using descriptors = std::array<int, 3>; // control, data, and huge pages where there are any
     handover said{};
     iovec data{&said, sizeof said};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(descriptors))> room{};
@@ -182,13 +182,16 @@ private:
     /// A rank that has died meanwhile is the launcher's affair.
     static void send(int guest, mem::arena_plan const& plan) noexcept {
         packet p;
-        p.said = {.control_bytes = plan.control_bytes, .stride = plan.stride, .ranks = plan.ranks};
+        p.said = {
+            .control_bytes = plan.control_bytes, .stride = plan.stride, .ranks = plan.ranks, .pages_stride = plan.pages_stride};
         auto* const c = CMSG_FIRSTHDR(&p.header);
-        c->cmsg_len = CMSG_LEN(sizeof(packet::descriptors));
+        auto const bytes = (plan.pages_fd < 0 ? 2 : 3) * sizeof(int);
+        c->cmsg_len = CMSG_LEN(bytes);
+        p.header.msg_controllen = CMSG_SPACE(bytes);
         c->cmsg_level = SOL_SOCKET;
         c->cmsg_type = SCM_RIGHTS;
-        packet::descriptors const fds{plan.control_fd, plan.data_fd};
-        std::memcpy(CMSG_DATA(c), fds.data(), sizeof fds);
+        packet::descriptors const fds{plan.control_fd, plan.data_fd, plan.pages_fd};
+        std::memcpy(CMSG_DATA(c), fds.data(), bytes);
         static_cast<void>(::sendmsg(guest, &p.header, MSG_NOSIGNAL));
     }
 };
@@ -203,15 +206,15 @@ mem::arena_plan receive(int from, std::int32_t size) {
     packet p;
     auto const n = readable(from, steady_clock::now() + 2 * patience) ? ::recvmsg(from, &p.header, MSG_CMSG_CLOEXEC) : 0;
     auto* const c = n > 0 ? CMSG_FIRSTHDR(&p.header) : nullptr;
-    std::array<descriptor, 2> got;
+    std::array<descriptor, 3> got;
     if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len == CMSG_LEN(sizeof(packet::descriptors))) {
-        packet::descriptors fds{};
-        std::memcpy(fds.data(), CMSG_DATA(c), sizeof fds);
-        got = {descriptor{fds[0]}, descriptor{fds[1]}};
+        c->cmsg_len <= CMSG_LEN(sizeof(packet::descriptors))) {
+        packet::descriptors fds{-1, -1, -1};
+        std::memcpy(fds.data(), CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+        std::ranges::transform(fds, got.begin(), [](int fd) { return descriptor{fd}; });
     }
     auto const& h = p.said;
-    if (n != sizeof h || !got[0] || !got[1] || h.magic_number != magic)
+    if (n != sizeof h || !got[0] || !got[1] || !got[2] != (h.pages_stride == 0) || h.magic_number != magic)
         rank_0_is_gone("mpt: rank 0 ended before it handed the shared memory to this rank.");
     auto const seen = read_control(got[0].get(), "rank 0");
     if (std::cmp_not_equal(seen.ranks, size) || seen.ranks != h.ranks || seen.stride != h.stride || seen.stride == 0 ||
@@ -224,6 +227,8 @@ mem::arena_plan receive(int from, std::int32_t size) {
     plan.ranks = seen.ranks;
     plan.control_fd = got[0].release();
     plan.data_fd = got[1].release();
+    plan.pages_fd = got[2].release();
+    plan.pages_stride = h.pages_stride;
     return plan;
 }
 

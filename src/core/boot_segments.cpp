@@ -57,6 +57,23 @@ descriptor new_segment(char const* name) {
         errno};
 }
 
+bool can_reserve(std::uint64_t n) noexcept {
+    auto* const p = ::mmap(nullptr, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return false;
+    ::munmap(p, n);
+    return true;
+}
+
+/// Sparse, as the data segment is; what is touched in it was reserved before. None: the system has no such memory for us.
+descriptor new_pages(std::uint64_t n) noexcept {
+    constexpr unsigned of_2_mib = 21u << 26; // MFD_HUGE_2MB
+    if (n == 0) return {};
+    descriptor f{memfd("mpt-pages", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB | of_2_mib)};
+    if (!f || ::ftruncate(f.get(), static_cast<off_t>(n)) != 0) return {};
+    ::fcntl(f.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    return f;
+}
+
 /// Nobody may shorten a segment under the others' feet.
 void set_size(descriptor const& f, std::uint64_t n, char const* what) {
     if (::ftruncate(f.get(), static_cast<off_t>(n)) != 0)
@@ -77,28 +94,39 @@ std::uint64_t physical_memory() noexcept {
     return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-bool can_reserve(std::uint64_t n) noexcept {
-    auto* const p = ::mmap(nullptr, n, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) return false;
-    ::munmap(p, n);
-    return true;
+/// Huge pages of the system's pool, in bytes: as many as it has, or may have.
+std::uint64_t pages_of_pool() {
+    std::uint64_t const most = 1 << 24; // pages
+    auto const number = [most](char const* file) {
+        return std::min(mpt::detail::number_after(mpt::detail::read_text(file), "", 0), most);
+    };
+    return mem::arena::huge_page * (number("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages") +
+                                    number("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_overcommit_hugepages"));
 }
 
-/// Distance of two slices: every rank could take all the machine's memory, where addresses and the file size limit allow.
-std::uint64_t choose_stride(std::uint64_t ranks) {
+/// Distances of two slices, in the data segment and in that of huge pages: every rank could take all the machine's memory, and all the
+/// pages of its pool, where addresses and the file size limit allow.
+struct strides {
+    std::uint64_t data, pages;
+};
+strides choose_strides(std::uint64_t ranks) {
+    constexpr std::uint64_t most_ranks = 4096; // with huge pages: two mappings for each, and a process may have 65530
     auto const budget = mpt::detail::measure_address_budget();
     auto most = budget.bytes;
     rlimit file{};
     if (::getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY)
         most = std::min<std::uint64_t>(most, file.rlim_cur);
-    auto stride = std::min(std::bit_ceil(std::max(physical_memory(), large_page)), most / ranks);
+    auto const each = most / ranks;
+    auto pages = ranks <= most_ranks ? std::min(pages_of_pool(), each / 4 / large_page * large_page) : 0;
+    auto stride = std::min(std::bit_ceil(std::max(physical_memory(), large_page)), each - pages);
     stride = stride >= large_page ? stride / large_page * large_page : stride / small_page * small_page;
-    while (stride > large_page && !can_reserve(stride * ranks)) stride = stride / 2 / large_page * large_page;
+    while (stride > large_page && !can_reserve((stride + pages) * ranks)) stride = stride / 2 / large_page * large_page;
+    if (stride < large_page) pages = 0;
     if (stride < (1 << 20))
         throw error{errc::no_memory,
                     fmt::format("mpt: a job of {} needs at least 1 MB of address space for each rank, but {} leaves {} in all.",
                                 ranks, most == budget.bytes ? budget.who : "ulimit -f", human(most))};
-    return stride;
+    return {stride, pages};
 }
 
 void draw(void* p, std::size_t n) {
@@ -135,12 +163,17 @@ mem::arena_plan make_segments(std::int32_t ranks, unsigned cpus, std::int32_t la
     mem::arena_plan plan;
     plan.ranks = static_cast<std::uint32_t>(ranks);
     plan.control_bytes = control_bytes(plan.ranks);
-    plan.stride = choose_stride(plan.ranks);
+    auto const [stride, pages_stride] = choose_strides(plan.ranks);
+    plan.stride = stride;
     auto control = new_segment("mpt-control"), data = new_segment("mpt-data");
     set_size(control, plan.control_bytes, "control");
     set_size(data, plan.stride * plan.ranks, "data");
     commit_control(control, plan.control_bytes);
     write_header(control, plan, cpus, launcher);
+    if (auto pages = new_pages(pages_stride * plan.ranks)) {
+        plan.pages_fd = pages.release();
+        plan.pages_stride = pages_stride;
+    }
     plan.control_fd = control.release();
     plan.data_fd = data.release();
     return plan;

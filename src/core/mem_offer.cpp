@@ -64,18 +64,17 @@ void find_fast(std::vector<node_offer>& nodes) {
     for (auto& n : nodes) n.is_fast = n.bandwidth != 0 && n.bandwidth / 2 >= least;
 }
 
-void name_fast(std::vector<node_offer>& nodes, std::string_view names) {
-    for (auto const id : read_nodes(names, "MEMKIND_HBW_NODES")) {
+void name_fast(std::vector<node_offer>& nodes, std::string_view names, std::string_view variable) {
+    for (auto const id : read_nodes(names, variable)) {
         auto const n = std::ranges::find(nodes, id, &node_offer::id);
         if (n == nodes.end())
-            throw error{
-                errc::configuration,
-                fmt::format("mpt: MEMKIND_HBW_NODES={}: there is no node {} with memory here; there are {}", names, id, [&] {
-                    std::vector<unsigned> ids;
-                    ids.reserve(nodes.size());
-                    for (auto const& x : nodes) ids.push_back(x.id);
-                    return fmt::format("{}", fmt::join(ids, ", "));
-                }())};
+            throw error{errc::configuration,
+                        fmt::format("mpt: {}={}: there is no node {} with memory here; there are {}", variable, names, id, [&] {
+                            std::vector<unsigned> ids;
+                            ids.reserve(nodes.size());
+                            for (auto const& x : nodes) ids.push_back(x.id);
+                            return fmt::format("{}", fmt::join(ids, ", "));
+                        }())};
         n->is_fast = true;
     }
 }
@@ -159,14 +158,21 @@ page_pool const* offer::pool(std::uint64_t page) const noexcept {
     return p == pools.end() ? nullptr : &*p;
 }
 
-offer look_around() { return look_around(config::values::of_process().get<"MPT_FAST_NODES">(), {}); }
+offer look_around() { return look_around(config::values::of_process()); }
 
-offer look_around(std::string_view fast_nodes, std::string const& root) {
+offer look_around(config::values const& v) {
+    constexpr auto row = config::row_of("MPT_FAST_NODES");
+    static_assert(config::table[row].also.name == "MEMKIND_HBW_NODES");
+    auto const by_alias = v.at(row).from == config::given::alias;
+    return look_around(v.get<"MPT_FAST_NODES">(), {}, by_alias ? config::table[row].also.name : config::table[row].name);
+}
+
+offer look_around(std::string_view fast_nodes, std::string const& root, std::string_view name) {
     auto const folder = root + "/sys/kernel/mm/transparent_hugepage/";
     offer o;
     o.nodes = nodes_of(root);
     if (fast_nodes.empty()) find_fast(o.nodes);
-    else name_fast(o.nodes, fast_nodes);
+    else name_fast(o.nodes, fast_nodes, name);
     o.pools = pools_of(root);
     o.private_memory = setting_in(folder + "enabled");
     o.shared_memory = setting_in(folder + "shmem_enabled");

@@ -51,23 +51,8 @@ std::string what_there_is(offer const& here) {
     return text.empty() ? "the system does not say which nodes of memory there are" : text;
 }
 
-/// Why the range cannot have fast memory; empty: it has it.
-std::string take_fast(std::span<std::byte> range, wish const& w, offer const& here) {
-    auto const nodes = here.fast_nodes();
-    if (nodes.empty()) return "this machine has none: " + what_there_is(here);
-    int failed = 0;
-    if (auto const free = here.free_bytes(true); range.size() > free) {
-        if (w.policy != strictness::mandatory) prefer(range, nodes); // as far as it goes
-        return fmt::format("only {} of it are free: {}", human(free), what_there_is(here));
-    }
-    if (w.policy == strictness::mandatory) failed = bind(range, MPOL_BIND, nodes);
-    else if (w.policy == strictness::interleave) failed = bind(range, MPOL_INTERLEAVE, nodes);
-    else failed = prefer(range, nodes);
-    return failed == 0 ? "" : fmt::format("the system does not place memory: {}", std::strerror(failed));
-}
-
 void place_fast(outcome& is, std::span<std::byte> range, wish const& w, offer const& here) {
-    auto const why = take_fast(range, w, here);
+    auto const why = take_fast(range, w.policy, range.size(), here);
     if (why.empty()) return void(is.kind = affinity::mcdram);
     if (w.policy == strictness::mandatory)
         throw error{errc::no_memory,
@@ -87,12 +72,10 @@ void place_normal(outcome& is, std::span<std::byte> range, wish const& w, offer 
 
 void enlarge_pages(outcome& is, std::span<std::byte> range, wish const& w, offer const& here, sharing how) {
     if (w.page <= base_page) return;
+    is.page = take_pages(range, here, how);
+    if (is.page > base_page) is.pages_from = "transparent";
+    if (is.page > base_page && w.page >= is.page) return;
     auto const given = how == sharing::shared ? here.shared_memory : here.private_memory;
-    if (given != transparent::never && here.transparent_page != 0 &&
-        ::madvise(range.data(), range.size(), MADV_HUGEPAGE) == 0) {
-        is.page = std::max(bytes{here.transparent_page}, is.page);
-        if (w.page >= here.transparent_page) return;
-    }
     is.lacks += fmt::format("{}pages of {} were asked for, but {} memory has pages of {} here{}.", is.lacks.empty() ? "" : " ",
                             human(w.page), how == sharing::shared ? "shared" : "private", human(is.page),
                             given == transparent::never ? " (/sys/kernel/mm/transparent_hugepage)" : "");
@@ -114,6 +97,27 @@ std::string_view to_string(strictness s) noexcept {
     case strictness::interleave: return "Interleave";
     }
     return "?";
+}
+
+std::string take_fast(std::span<std::byte> range, strictness policy, std::uint64_t in_all, offer const& here) {
+    auto const nodes = here.fast_nodes();
+    if (nodes.empty()) return "this machine has none: " + what_there_is(here);
+    int failed = 0;
+    if (auto const free = here.free_bytes(true); in_all > free) {
+        if (policy != strictness::mandatory) prefer(range, nodes); // as far as it goes
+        return fmt::format("only {} of it are free: {}", human(free), what_there_is(here));
+    }
+    if (policy == strictness::mandatory) failed = bind(range, MPOL_BIND, nodes);
+    else if (policy == strictness::interleave) failed = bind(range, MPOL_INTERLEAVE, nodes);
+    else failed = prefer(range, nodes);
+    return failed == 0 ? "" : fmt::format("the system does not place memory: {}", std::strerror(failed));
+}
+
+bytes take_pages(std::span<std::byte> range, offer const& here, sharing how) noexcept {
+    auto const given = how == sharing::shared ? here.shared_memory : here.private_memory;
+    if (given == transparent::never || here.transparent_page == 0) return 4_KiB;
+    if (::madvise(range.data(), range.size(), MADV_HUGEPAGE) != 0) return 4_KiB;
+    return std::max(bytes{here.transparent_page}, bytes{4_KiB});
 }
 
 outcome place(std::span<std::byte> range, wish const& w, offer const& here, sharing how) {

@@ -37,7 +37,7 @@ struct parts::impl {
         return p;
     }
     part* fresh(std::size_t n) noexcept {
-        auto const memory = heap.spare(sizeof(part) + n);
+        auto const memory = heap.spare(sizeof(part) + n, purpose::collectives);
         if (memory.empty()) return nullptr;
         auto* const p = new (memory.data()) part{};
         p->bytes = n;

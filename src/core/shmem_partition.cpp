@@ -1,20 +1,15 @@
 // Partitions of a symmetric heap: shmem/partition.hpp. What they are asked to be, how they lie, and what the machine has for them.
 #include <mpt/config/config.hpp>
-#include <mpt/mem/offer.hpp>
 #include <mpt/shmem/partition.hpp>
 
 #include "arena_system.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
-#include <linux/mempolicy.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 namespace mpt::inline v0::shmem {
 namespace {
@@ -71,35 +66,6 @@ void read_trait(partition_traits& into, trait const& t) {
     } else
         throw error{errc::configuration,
                     fmt::format("{}: there is no trait \"{}\"; allowed: size, pgsize, kind, policy", t.variable, t.name)};
-}
-
-// --- what the machine has -----------------------------------------------------------------------------------------------------
-
-/// A policy of the range, which is that of all processes that touch it: the range is shared memory. 0 or an errno.
-int bind_to(std::vector<unsigned> const& nodes, std::span<std::byte> range, bool is_mandatory) noexcept {
-    constexpr std::size_t bits = 8 * sizeof(unsigned long);
-    std::array<unsigned long, 1024 / bits> mask{};
-    for (auto const n : nodes) mask[n / bits] |= 1ul << n % bits;
-    constexpr int preferred_many = 5; // MPOL_PREFERRED_MANY, which older headers lack
-    auto const bind = [&](int mode) {
-        return ::syscall(SYS_mbind, range.data(), range.size(), mode, mask.data(), 1024ul + 1, 0u) == 0 ? 0 : errno;
-    };
-    if (is_mandatory) return bind(MPOL_BIND);
-    if (auto const failed = bind(preferred_many); failed != EINVAL) return failed;
-    return bind(MPOL_PREFERRED);
-}
-
-/// Why a partition cannot have fast memory; empty: it has it.
-std::string take_fast(partition const& p, std::span<std::byte> range, placement_offer const& offer, int pes) {
-    if (offer.fast_nodes.empty())
-        return "this machine has no memory of a higher bandwidth (MEMKIND_HBW_NODES names nodes that count as such)";
-    auto const all = p.bytes * static_cast<std::uint64_t>(pes);
-    if (all > offer.fast_free)
-        return fmt::format("{} of fast memory are free, and {} PEs ask for {}", detail::human(offer.fast_free), pes,
-                           detail::human(all));
-    if (auto const failed = bind_to(offer.fast_nodes, range, p.asked.is_mandatory); failed != 0)
-        return fmt::format("the system does not place memory there: {}", std::strerror(failed));
-    return {};
 }
 
 void lacks(partition& p, std::string const& why) {
@@ -160,43 +126,36 @@ heap_layout lay_out(partition_wishes const& wishes) {
     heap_layout out;
     for (std::size_t i = 0; i < most_partitions; ++i) {
         if (wishes[i].bytes == 0) continue;
-        partition p{static_cast<int>(i) + 1, wishes[i], up(out.bytes, huge), up(wishes[i].bytes, 4_KiB), {}, 4_KiB, {}};
+        partition p{
+            static_cast<int>(i) + 1, wishes[i], up(out.bytes, huge), up(wishes[i].bytes, 4_KiB), {}, 4_KiB, {}, no_pages};
         out.bytes = p.begin + p.bytes;
         out.partitions.push_back(std::move(p));
     }
     return out;
 }
 
-placement_offer what_there_is(std::string_view fast_nodes, std::string const& root) {
-    auto const here = mem::look_around({}, root);
-    placement_offer offer;
-    offer.fast_nodes =
-        fast_nodes.empty() ? here.fast_nodes() : mem::read_nodes(fast_nodes, "MPT_FAST_NODES or MEMKIND_HBW_NODES");
-    for (auto const& n : here.nodes)
-        if (std::ranges::find(offer.fast_nodes, n.id) != offer.fast_nodes.end()) offer.fast_free += n.free;
-    if (here.shared_memory != mem::transparent::never) offer.huge_page = here.transparent_page;
-    return offer;
-}
-
-void place(partition& p, std::span<std::byte> range, placement_offer const& offer, int pes) {
+void place(partition& p, std::span<std::byte> range, mem::offer const& here, int pes) {
     if (p.asked.kind == memory_kind::fast) {
-        if (auto const why = take_fast(p, range, offer, pes); !why.empty()) lacks(p, why);
+        auto const policy = p.asked.is_mandatory ? mem::strictness::mandatory : mem::strictness::preferred;
+        auto const all = p.bytes * static_cast<std::uint64_t>(pes);
+        if (auto const why = mem::take_fast(range, policy, all, here); !why.empty())
+            lacks(p, fmt::format("{} PEs ask for {} of FASTMEM, but {} (MEMKIND_HBW_NODES names nodes that count as such)", pes,
+                                 detail::human(all), why));
         else p.kind = memory_kind::fast;
     }
     if (p.asked.page_bytes <= p.page_bytes) return;
-    if (offer.huge_page != 0 && offer.huge_page <= std::min(huge, p.bytes)) {
-        p.page_bytes = offer.huge_page;
-        advise_pages(p, range);
-    }
+    if (here.transparent_page <= std::min(huge, p.bytes) && here.transparent_page > p.page_bytes)
+        p.page_bytes = mem::take_pages(range, here);
     if (p.asked.page_bytes > p.page_bytes)
         lacks(p, fmt::format("pages of {} are asked for, and shared memory has them here up to {}{}",
                              detail::human(p.asked.page_bytes), detail::human(p.page_bytes),
-                             offer.huge_page == 0 ? " (/sys/kernel/mm/transparent_hugepage/shmem_enabled gives it no huge ones)"
-                                                  : ""));
+                             p.page_bytes < huge ? " (too few huge pages are free, /proc/sys/vm/nr_hugepages, and "
+                                                   "/sys/kernel/mm/transparent_hugepage/shmem_enabled gives it no others)"
+                                                 : ""));
 }
 
 void advise_pages(partition const& p, std::span<std::byte> range) noexcept {
-    if (p.page_bytes > 4_KiB)
+    if (p.page_bytes > 4_KiB && p.pages_at == no_pages)
         ::madvise(range.data(), range.size(), MADV_HUGEPAGE); // advice: who does not take it has small pages
 }
 

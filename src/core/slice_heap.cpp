@@ -1,16 +1,17 @@
 // The owner's side of a slice (mem/arena.hpp): runs of pages, library extents, small objects.
 //
-//        0                                                                  bytes
-//        +---------+---------+----- free -----+--------+------+-------------+
-//        | extents | extents |                | user   | free | user        |
-//        +---------+---------+----------------+--------+------+-------------+
-//          library, lowest fit                  user, best fit, from the top
+//        0                   huge                                                       huge + bytes
+//        +------+------------+---------+---------+----- free -----+--------+------+-------------+
+//        | free | user, huge | extents | extents |                | user   | free | user        |
+//        +------+------------+---------+---------+----------------+--------+------+-------------+
+//          best fit            library, lowest fit                  user, best fit, from the top
 #include <mpt/core/error.hpp>
 #include <mpt/mem/arena.hpp>
 
 #include "arena_system.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -20,6 +21,7 @@
 
 #include <boost/interprocess/managed_external_buffer.hpp>
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 namespace mpt::inline v0::mem {
 namespace {
@@ -66,7 +68,9 @@ class page_runs {
 public:
     static constexpr std::uint64_t none = ~0ull;
 
-    explicit page_runs(std::uint64_t n) { insert(0, n); }
+    page_runs(std::uint64_t start, std::uint64_t n) {
+        if (n != 0) insert(start, n);
+    }
 
     /// Best fit, from the high end.
     std::uint64_t take(std::uint64_t n) {
@@ -115,9 +119,14 @@ struct slice_heap::impl {
     rank owner;
     std::span<std::byte> all;
     std::string_view limited_by;
-    page_runs runs;
-    std::map<std::uint64_t, std::uint64_t> user; // offset -> size of what allocate() handed out
-    std::span<std::byte> open{};                 // committed, not handed out yet
+    std::uint64_t huge; // bytes of huge pages, with which the slice begins
+    page_runs runs, pages;
+    struct block {
+        std::uint64_t size;
+        purpose what;
+    };
+    std::map<std::uint64_t, block> user; // by offset: what allocate() handed out
+    std::span<std::byte> open{};         // committed, not handed out yet
     std::vector<std::unique_ptr<pool>> pools;
     shares use;
     wish internal; // of library memory
@@ -129,7 +138,8 @@ struct slice_heap::impl {
     bool discards = true;                                         // false once the system refused to take pages back
 
     impl(std::shared_ptr<arena> w, rank o, std::span<std::byte> s, std::string_view by)
-        : where{std::move(w)}, owner{o}, all{s}, limited_by{by}, runs{s.size()} {}
+        : where{std::move(w)}, owner{o}, all{s}, limited_by{by}, huge{where->huge_part()}, runs{huge, s.size() - huge},
+          pages{0, huge} {}
 
     std::uint64_t offset(void const* p) const noexcept {
         return static_cast<std::uint64_t>(static_cast<std::byte const*>(p) - all.data());
@@ -156,6 +166,12 @@ struct slice_heap::impl {
         else library.emplace_back(at, n);
         return zeroed(all.subspan(at, n));
     }
+    share& share_of(purpose what) noexcept { return use.of[static_cast<std::size_t>(what)]; }
+    void hand_out(std::uint64_t at, std::uint64_t n, purpose what) {
+        user.emplace(at, block{n, what});
+        use.user.add(n);
+        share_of(what).add(n);
+    }
     std::span<std::byte> carve(std::size_t n, std::size_t align) noexcept {
         auto const skip = up(offset(open.data()), align) - offset(open.data());
         if (open.empty() || skip + n > open.size()) return {};
@@ -180,6 +196,7 @@ struct slice_heap::impl {
             if (auto* const at = p->heap.allocate_aligned(n, align, std::nothrow)) return at;
         auto const wanted = std::max(object_pool << std::min<std::size_t>(pools.size(), 4), up(n + align + 1024, page));
         auto const s = extent(wanted, page);
+        share_of(purpose::control).add(s.size());
         if (s.empty()) return nullptr;
         pools.push_back(std::make_unique<pool>(s));
         return pools.back()->heap.allocate_aligned(n, align, std::nothrow);
@@ -191,56 +208,110 @@ struct slice_heap::impl {
             return fmt::format("{} were asked for and were not there a moment ago, now {} are free (limit {}, {})",
                                detail::human(n), detail::human(room.free), detail::human(room.limit), room.who);
         return fmt::format("{} were asked for, but the largest free part of this rank's slice is {} (slice {}, limited by {})",
-                           detail::human(n), detail::human(runs.largest()), detail::human(all.size()), limited_by);
+                           detail::human(n), detail::human(runs.largest()), detail::human(all.size() - huge), limited_by);
     }
     [[noreturn]] void refuse(std::uint64_t n) const { throw error{errc::no_memory, "mpt: " + why_not(n) + "."}; }
-    /// A run at a multiple of align in this process's view.
-    std::uint64_t take_aligned(std::uint64_t n, std::uint64_t align) {
-        auto const more = align > page ? align - page : 0;
+    /// A run at a multiple of align in this process's view; of: runs of pages of that size.
+    std::uint64_t take_aligned(page_runs& from, std::uint64_t n, std::uint64_t align, std::uint64_t of = page) {
+        auto const more = align > of ? align - of : 0;
         if (n > ~std::uint64_t{0} - more) return page_runs::none;
-        auto const at = runs.take(n + more);
+        auto const at = from.take(n + more);
         if (at == page_runs::none || more == 0) return at;
         auto const base = reinterpret_cast<std::uintptr_t>(all.data());
         auto const fits = up(base + at, align) - base;
-        if (fits != at) runs.give(at, fits - at);
-        if (auto const left = at + more - fits; left != 0) runs.give(fits + n, left);
+        if (fits != at) from.give(at, fits - at);
+        if (auto const left = at + more - fits; left != 0) from.give(fits + n, left);
         return fits;
     }
-    std::span<std::byte> allocate(std::uint64_t n, std::uint64_t align = page) {
+    std::span<std::byte> allocate(std::uint64_t n, purpose what, std::uint64_t align = page) {
         if (n > where->room().free) refuse(n);
-        auto const at = take_aligned(n, align);
+        auto const at = take_aligned(runs, n, align);
         if (at == page_runs::none) refuse(n);
         try {
             if (where->may_bus_error() && where->commit(owner, at, n) != status::ok) refuse(n);
-            user.emplace(at, n);
+            hand_out(at, n, what);
         } catch (...) {
             runs.give(at, n);
             throw;
         }
-        use.user.add(n);
         return zeroed(all.subspan(at, n));
     }
-    std::span<std::byte> allocate(std::uint64_t n, wish const& w) {
-        auto const s = allocate(n, w.page);
+    std::span<std::byte> allocate(std::uint64_t n, wish const& w, purpose what) {
+        auto const around = look_around();
+        if (auto const s = allocate_huge(n, w, around, what); !s.empty()) return s;
+        auto const s = allocate(n, what, w.page);
         try {
-            placed.emplace(offset(s.data()), place(s, w, look_around()));
+            placed.emplace(offset(s.data()), place(s, w, around));
         } catch (...) {
             deallocate(s);
             throw;
         }
         return s;
     }
+    std::uint64_t reserve_pages(std::uint64_t n, std::uint64_t align) {
+        if (n > pages.largest()) return page_runs::none;
+        auto const at = take_aligned(pages, n, align, arena::huge_page);
+        if (at == page_runs::none || where->reserve(owner, at, n) == status::ok) return at;
+        pages.give(at, n);
+        return page_runs::none;
+    }
+    void release_pages(std::uint64_t at, std::uint64_t n) {
+        if (where->release(owner, at, n) != status::ok) discards = false;
+        pages.give(at, n);
+    }
+    /// Of the system's huge pages; empty where it has too few, in all or on the nodes that they are to be of. What binds to nodes binds
+    /// this process alone, so that such pages are touched here.
+    std::span<std::byte> allocate_huge(std::uint64_t n, wish const& w, offer const& around, purpose what) {
+        if (w.page < arena::huge_page) return {};
+        auto const at = reserve_pages(n, w.page);
+        if (at == page_runs::none) return {};
+        auto const s = all.subspan(at, n);
+        try {
+            auto is = place(s, {.kind = w.kind, .policy = w.policy, .page = 4_KiB}, around);
+            is.page = bytes{arena::huge_page}, is.pages_from = "hugetlb";
+            if (w.kind != affinity::system && is.lacks.empty() && !touch(s))
+                return release_pages(at, n), std::span<std::byte>{};
+            placed.emplace(at, std::move(is));
+            hand_out(at, n, what);
+        } catch (...) {
+            placed.erase(at);
+            release_pages(at, n);
+            throw;
+        }
+        return zeroed(s);
+    }
+    /// False: there is no memory of the nodes that it is bound to.
+    static bool touch(std::span<std::byte> s) noexcept {
+        constexpr int populate_write = 23; // MADV_POPULATE_WRITE, Linux 5.14; an older one leaves it to the first touch
+        return ::madvise(s.data(), s.size(), populate_write) == 0 || errno == EINVAL;
+    }
     void deallocate(std::span<std::byte> s) {
         auto const run = user.find(offset(s.data()));
         if (run == user.end()) return;
-        auto const [at, n] = *run;
-        if (where->discard(owner, at, n) != status::ok) discards = false;
+        auto const at = run->first;
+        auto const [n, what] = run->second;
         if (placed.erase(at) != 0) forget_place(s);
         use.user.less(n);
-        runs.give(at, n);
+        share_of(what).less(n);
         user.erase(run);
+        if (at < huge) return release_pages(at, n);
+        if (where->discard(owner, at, n) != status::ok) discards = false;
+        runs.give(at, n);
     }
 };
+
+std::string_view to_string(purpose p) noexcept {
+    switch (p) {
+    case purpose::control: return "control blocks";
+    case purpose::mailboxes: return "mailboxes";
+    case purpose::buffers: return "buffers";
+    case purpose::collectives: return "collectives";
+    case purpose::allocated: return "allocated";
+    case purpose::windows: return "windows";
+    case purpose::symmetric: return "symmetric heap";
+    }
+    return "?";
+}
 
 slice_heap::slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t n, wish const& internal, std::string_view by) {
     if (n >= where->own_limit()) by = where->limited_by();
@@ -249,23 +320,28 @@ slice_heap::slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t n
         throw error{errc::no_memory, fmt::format("mpt: rank {}'s slice of {} cannot be mapped (limited by {}).", owner.value,
                                                  detail::human(n), by)};
     impl_ = std::make_unique<impl>(std::move(where), owner, s, by);
-    impl_->discards = impl_->where->discard(owner, 0, s.size()) == status::ok;
+    auto const huge = impl_->huge;
+    impl_->discards = impl_->where->discard(owner, huge, s.size() - huge) == status::ok &&
+                      impl_->where->discard(owner, 0, huge) == status::ok;
     impl_->internal = internal;
     if (!internal.is_plain()) impl_->here = look_around();
 }
 slice_heap::~slice_heap() = default;
 
-std::span<std::byte> slice_heap::extent(std::size_t n, std::size_t align) noexcept try {
+std::span<std::byte> slice_heap::extent(std::size_t n, std::size_t align, purpose what) noexcept try {
     std::scoped_lock const hold{impl_->turn};
     auto const s = impl_->extent(n, align);
     if (s.empty()) impl_->refused = up(n, page);
+    impl_->share_of(what).add(s.size());
     return s;
 } catch (std::bad_alloc const&) { return {}; }
 
-std::span<std::byte> slice_heap::spare(std::size_t n) noexcept try {
+std::span<std::byte> slice_heap::spare(std::size_t n, purpose what) noexcept try {
     std::scoped_lock const hold{impl_->turn};
     if (n > std::min(impl_->runs.largest(), impl_->where->room().free) / 8) return {};
-    return impl_->extent(n, line_pair);
+    auto const s = impl_->extent(n, line_pair);
+    impl_->share_of(what).add(s.size());
+    return s;
 } catch (std::bad_alloc const&) { return {}; }
 
 void slice_heap::refuse(std::size_t bytes, std::string_view what) {
@@ -285,20 +361,20 @@ void slice_heap::free_object(void* p) noexcept {
         if (pool->holds(p)) return pool->heap.deallocate(p);
 }
 
-std::span<std::byte> slice_heap::allocate(std::size_t n) {
+std::span<std::byte> slice_heap::allocate(std::size_t n, purpose what) {
     if (n == 0) return {};
     if (n > impl_->all.size()) n = std::max(n, n / page * page); // too large to round up
     else n = up(n, page);
     std::scoped_lock const hold{impl_->turn};
-    return impl_->allocate(n);
+    return impl_->allocate(n, what);
 }
 
-std::span<std::byte> slice_heap::allocate(std::size_t n, wish const& w) {
-    if (w.is_plain() || n == 0) return allocate(n);
+std::span<std::byte> slice_heap::allocate(std::size_t n, wish const& w, purpose what) {
+    if (w.is_plain() || n == 0) return allocate(n, what);
     auto const grain = std::max<std::uint64_t>(w.page, page);
     n = n > impl_->all.size() ? n : up(n, grain);
     std::scoped_lock const hold{impl_->turn};
-    return impl_->allocate(n, w);
+    return impl_->allocate(n, w, what);
 }
 
 std::optional<outcome> slice_heap::placed_as(void const* p) const {
@@ -316,6 +392,19 @@ void slice_heap::deallocate(std::span<std::byte> s) noexcept try {
     impl_->deallocate(s);
 } catch (std::bad_alloc const&) {
     // the run is lost to this heap, nothing else
+}
+
+std::optional<std::uint64_t> slice_heap::take_pages(std::uint64_t n) noexcept try {
+    std::scoped_lock const hold{impl_->turn};
+    auto const at = impl_->reserve_pages(n, arena::huge_page);
+    return at == page_runs::none ? std::nullopt : std::optional{at};
+} catch (std::bad_alloc const&) { return std::nullopt; }
+
+void slice_heap::give_pages(std::uint64_t at, std::uint64_t n) noexcept try {
+    std::scoped_lock const hold{impl_->turn};
+    impl_->release_pages(at, n);
+} catch (std::bad_alloc const&) {
+    // as in deallocate()
 }
 
 std::string slice_heap::why_refused() const {
@@ -339,7 +428,7 @@ auto slice_heap::look() const -> standings {
     std::scoped_lock const hold{impl_->turn};
     standings all;
     for (auto const& [at, n] : impl_->library) all.library += look_at(impl_->all.subspan(at, n));
-    for (auto const& [at, n] : impl_->user) all.user += look_at(impl_->all.subspan(at, n));
+    for (auto const& [at, b] : impl_->user) all.user += look_at(impl_->all.subspan(at, b.size));
     return all;
 }
 auto slice_heap::by_use() const noexcept -> shares {

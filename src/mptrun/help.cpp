@@ -42,6 +42,16 @@ constexpr std::string_view binding =
     "first. What\n"
     "CPUs have in common is read from `/sys/devices/system`.\n";
 
+constexpr std::string_view pages =
+    "Huge pages are those of the node's pool of 2 MB; a rank's share is whole pages. `-m700hs` with 8 ranks wants 5600 MB: "
+    "where "
+    "fewer\n"
+    "are free, nothing starts and the answer says how many there are; `-m700h` says it and goes on, and base pages take their "
+    "place.\n"
+    "The pages serve `MPI_Alloc_mem`, windows and partitions that ask for them ([memory.md](memory.md)), and `malloc` where\n"
+    "`HUGETLB_MORECORE` is `yes`, `thp` or a size: `mptrun` passes that on to glibc (`glibc.malloc.hugetlb` of "
+    "`GLIBC_TUNABLES`).\n";
+
 constexpr std::string_view debugging = "`--gdb` with one rank (`-n 1`, or `--gdb=2`) runs it under gdb on this terminal, which "
                                        "is its alone until gdb ends; the other\n"
                                        "ranks run as ever, so a breakpoint holds them where they wait for it. With several, "
@@ -103,6 +113,7 @@ std::string markdown() {
         text += fmt::format("\n## {}\n\n| option | |\n|---|---|\n", h.text);
         for (auto const& row : option_table())
             if (row.about == h.about) text += fmt::format("| `{}` | {} |\n", spelled(row), row.help);
+        if (h.about == topic::ranks) text += fmt::format("\n{}", pages);
         if (h.about == topic::binding) text += fmt::format("\n{}", binding);
         if (h.about == topic::trouble) text += fmt::format("\n{}", debugging);
     }

@@ -1,13 +1,13 @@
 #include "image.hpp"
 
 #include "../core/boot_environment.hpp"
+#include "pages.hpp"
 #include "program.hpp"
 #include "streams.hpp"
 #include "words.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -88,12 +88,18 @@ std::vector<std::string> environment_of(part const& p) {
     using namespace mpt::boot;
     for (auto const* ours : {handed_variable, program_variable, errhandler_variable})
         std::erase_if(all, [ours](auto const& e) { return names(e, ours); });
+    auto const value_of = [&](std::string_view name) {
+        auto const at = std::ranges::find_if(all, [&](auto const& e) { return names(e, name); });
+        return at == all.end() ? std::string{} : at->substr(name.size() + 1);
+    };
+    if (auto const morecore = value_of("HUGETLB_MORECORE"); !morecore.empty())
+        if (auto const now = value_of("GLIBC_TUNABLES"), then = with_morecore(now, morecore); then != now)
+            set(all, "GLIBC_TUNABLES", then);
     if (!p.errhandler.empty()) set(all, errhandler_variable, p.errhandler);
     auto libraries = own_libraries();
     if (!p.flavour.empty()) libraries = flavour_folder(libraries, p.flavour) + ':' + libraries;
     if (libraries.empty()) return all;
-    auto const path = std::ranges::find_if(all, [](auto const& e) { return names(e, "LD_LIBRARY_PATH"); });
-    if (path != all.end()) libraries += ':' + path->substr(std::strlen("LD_LIBRARY_PATH="));
+    if (auto const path = value_of("LD_LIBRARY_PATH"); !path.empty()) libraries += ':' + path;
     set(all, "LD_LIBRARY_PATH", libraries);
     return all;
 }

@@ -7,6 +7,7 @@
 #include "binding.hpp"
 #include "image.hpp"
 #include "options.hpp"
+#include "pages.hpp"
 #include "supervisor.hpp"
 
 #include <mpt/core/error.hpp>
@@ -31,6 +32,9 @@ int run(std::vector<std::string> const& words) {
     auto const places = mptrun::bind_ranks(options);
     mptrun::images const what{options, places};
     tell_notes(options.notes);
+    if (mptrun::asks_for_pages(options))
+        if (auto const line = check_pages(options, mpt::mem::look_around({}, {})); !line.empty())
+            fmt::print(stderr, "mptrun: {}\n", line);
     if (options.dry_run) return show(mptrun::dry_run(options, what, places));
     if (options.report_bindings) fmt::print(stderr, "{}", mptrun::binding_report(places, options.ranks));
     fmt::print(stderr, "{}", mptrun::debugger_lines(options, what));

@@ -1,6 +1,7 @@
 #include "option_table.hpp"
 
 #include "option_values.hpp"
+#include "pages.hpp"
 #include "words.hpp"
 
 #include <algorithm>
@@ -107,7 +108,10 @@ constexpr std::array rows{
         "what errors of MPI do until the program says: mpi_errors_are_fatal, mpi_errors_abort, mpi_errors_return"},
     option_row{"flavour", takes::one, "NAME", topic::ranks,
         [](reading& r, text v, text) { r.now.flavour = flavour_in(v, r.option); },
-        "libraries of that name in place of the standard ones: mt (MPI, a lock for each object), debug (further checks of one-sided MPI and OpenSHMEM)"},
+        "libraries of that name in place of the standard ones: mt (MPI, a lock for each object), nocheck (MPI without checks of arguments), debug (further checks of one-sided MPI and OpenSHMEM)"},
+    option_row{"m", takes::one, "SIZEh[s]", topic::ranks,
+        [](reading& r, text v, text) { r.now.pages = pages_in(v, r.option); },
+        "each of these ranks wants SIZE MB of huge pages (700h, 1Gh); with s (700hs) nothing starts where there are fewer"},
     option_row{"wrap prefix-command", takes::one, "COMMAND", topic::ranks,
         [](reading& r, text v, text) { wrap(r, v); },
         "puts COMMAND before the program: \"strace -f -o trace.%r\", numactl, perf; %r is the rank"},

@@ -2,6 +2,7 @@
 
 #include "option_table.hpp"
 #include "option_values.hpp"
+#include "pages.hpp"
 #include "words.hpp"
 
 #include <algorithm>
@@ -31,8 +32,10 @@ spelled spell(std::string const& word) {
     auto const equals = word.find('=');
     spelled s{find_option(std::string_view{word}.substr(start, equals - start)), word.substr(0, equals), {}};
     if (equals != word.npos) s.value = word.substr(equals + 1);
-    if (s.row || start == 2 || word.size() < 3 || word.find_first_not_of("0123456789", 2) != word.npos) return s;
-    return {find_option(word.substr(1, 1)), word.substr(0, 2), word.substr(2)}; // -n4
+    constexpr std::string_view digits = "0123456789";
+    if (s.row || start == 2 || word.size() < 3 || digits.find(word[2]) == digits.npos) return s;
+    if (word[1] != 'm' && word.find_first_not_of(digits, 2) != word.npos) return s;
+    return {find_option(word.substr(1, 1)), word.substr(0, 2), word.substr(2)}; // -n4, -m700hs
 }
 
 std::string next_word(std::vector<std::string> const& words, std::size_t& at, std::string const& option) {
@@ -130,6 +133,7 @@ void print_part(std::vector<std::string>& words, part const& p) {
     if (!p.path.empty()) add("--path", p.path);
     if (!p.errhandler.empty()) add("--initial-errhandler", p.errhandler);
     if (!p.flavour.empty()) add("--flavour", p.flavour);
+    if (p.pages.bytes != 0) add("-m", print(p.pages));
     if (!p.prefix.empty()) add("--wrap", joined(p.prefix));
     if (p.command[0].starts_with('-')) add("--");
     words.insert(words.end(), p.command.begin(), p.command.end());

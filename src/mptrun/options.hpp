@@ -6,6 +6,7 @@
 //   The table of option_table.cpp says what options there are; help and docs/mptrun.md are made of it.
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -21,6 +22,13 @@ struct usage_error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// Huge pages of a rank; 0 bytes: it does not ask for any.
+struct page_wish {
+    std::uint64_t bytes = 0;
+    bool is_required = false;
+    bool operator==(page_wish const&) const = default;
+};
+
 /// One program of the job and its ranks.
 struct part {
     int ranks = 0;        // 0, until the machine has been looked at: as many as --map-by ppr says
@@ -30,6 +38,7 @@ struct part {
     std::string path;                                           // -path: searched before PATH
     std::string errhandler;                                     // -initial-errhandler; empty: fatal
     std::string flavour;                                        // --flavour: a folder of lib/mpt; empty: the standard libraries
+    page_wish pages;                                            // -m, of each rank
     std::vector<std::string> prefix;                            // --wrap
     std::vector<std::string> command;                           // the program and its arguments
     bool operator==(part const&) const = default;

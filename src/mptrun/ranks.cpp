@@ -59,8 +59,8 @@ struct child_plan {
     streams where;
     cpu_set_t const* cpus; // nullptr: as we are
     std::size_t cpus_bytes;
-    rlimit const& files; // the limit that mptrun was started with
-    int control, data;
+    rlimit const& files;      // the limit that mptrun was started with
+    int control, data, pages; // pages: -1 where the job has none
     pid_t launcher;
     sentinel const& guard;
     std::vector<int> const& ignored;
@@ -90,6 +90,7 @@ int become(child_plan const& p) noexcept {
     if (p.cpus) ::sched_setaffinity(0, p.cpus_bytes, p.cpus); // refused: unbound, which is no failure
     keep_open(p.control);
     keep_open(p.data);
+    if (p.pages >= 0) keep_open(p.pages);
     ::setrlimit(RLIMIT_NOFILE, &p.files);
     reset_signals(p.ignored);
     ::execve(p.path, p.argv, p.envp);
@@ -129,6 +130,7 @@ std::string starter::handed(int me) const {
     h.launcher = ::getpid();
     h.control = identity(plan_.control_fd);
     h.data = identity(plan_.data_fd);
+    if (plan_.pages_fd >= 0) h.pages = identity(plan_.pages_fd), h.pages_stride = plan_.pages_stride;
     h.cookie = cookie_;
     return fmt::format("{}={}", mpt::boot::handed_variable, mpt::boot::print_handed(h));
 }
@@ -145,7 +147,7 @@ pid_t starter::start(int me, streams const& where, sentinel const& guard) {
     cpu_mask const mask{image.cpus};
     int failed = 0;
     auto const pid = spawn({image.program.c_str(), argv.data(), envp.data(), image.of->directory.c_str(), where, mask.set(),
-                            mask.bytes(), files_, plan_.control_fd, plan_.data_fd, ::getpid(), guard, ignored_},
+                            mask.bytes(), files_, plan_.control_fd, plan_.data_fd, plan_.pages_fd, ::getpid(), guard, ignored_},
                            failed);
     if (failed != 0)
         throw usage_error{fmt::format("cannot run {}: {}.", image.arguments[0], why_not_run(image.program, failed))};

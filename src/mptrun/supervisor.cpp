@@ -50,6 +50,7 @@ mpt::mem::arena_plan new_segments(int ranks) {
     auto plan = mpt::boot::make_segments(ranks);
     plan.control_fd = move_high(plan.control_fd);
     plan.data_fd = move_high(plan.data_fd);
+    if (plan.pages_fd >= 0) plan.pages_fd = move_high(plan.pages_fd);
     return plan;
 }
 

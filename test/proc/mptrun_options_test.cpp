@@ -11,6 +11,7 @@
 #include "../../src/mptrun/binding.hpp"
 #include "../../src/mptrun/option_table.hpp"
 #include "../../src/mptrun/options.hpp"
+#include "../../src/mptrun/pages.hpp"
 #include "../../src/mptrun/topology.hpp"
 #include "../../src/mptrun/words.hpp"
 #include "../support/dice.hpp"
@@ -126,6 +127,8 @@ public:
                                    "--flavour mt",
                                    "--map-by ppr:2:socket",
                                    "--gdb-port 5000",
+                                   "-m700hs",
+                                   "-m 1Gh",
                                    "--prepend-pattern %r"};
         words_t all;
         for (auto parts = 1 + d_.below(3); parts > 0; --parts) {
@@ -403,6 +406,64 @@ TEST(mptrun_binding, is_where_bind_to_and_map_by_say) {
     EXPECT_EQ(placed(t.allowing("3,5"), "-n 3 --bind-to core"), "3 5 3");
     EXPECT_EQ(placed(m, "-n 2 --bind-to socket --map-by core"), "0-3,8-11 0-3,8-11");
     EXPECT_THROW(placed(m, "-n 2 --bind-to l2"), usage_error);
+}
+
+// --- huge pages -----------------------------------------------------------------------------------------------------------------
+
+mpt::mem::offer pool_of(std::uint64_t pages, std::uint64_t free, std::uint64_t may_grow = 0) {
+    mpt::mem::offer o;
+    o.pools.push_back({.page = 2 << 20, .pages = pages, .free = free, .may_grow = may_grow});
+    return o;
+}
+
+TEST(mptrun_pages, are_megabytes_for_each_rank_wanted_or_required) {
+    constexpr std::uint64_t mib = 1 << 20;
+    auto const pages = [](char const* options) { return parsed(options).parts[0].pages; };
+    EXPECT_EQ(pages("-m700hs prog"), (page_wish{700 * mib, true}));
+    EXPECT_EQ(pages("-m 700h prog"), (page_wish{700 * mib, false}));
+    EXPECT_EQ(pages("-m1Ghs prog"), (page_wish{1024 * mib, true}));
+    EXPECT_EQ(pages("--m=512kh prog"), (page_wish{mib / 2, false}));
+    EXPECT_EQ(pages("prog"), page_wish{});
+    EXPECT_EQ(parsed("-n 2 -m8h one : -n 3 -m4hs two").parts[1].pages, (page_wish{4 * mib, true}));
+    for (auto const* bad :
+         {"-m700 prog", "-m h prog", "-m0h prog", "-m700Th prog", "-m700s prog", "-m99999999999999999Gh prog"})
+        try {
+            parsed(bad);
+            ADD_FAILURE() << bad;
+        } catch (usage_error const& e) {
+            EXPECT_NE(std::string_view{e.what()}.find("700h (700 MB, or base pages), 700hs"), std::string_view::npos)
+                << e.what();
+        }
+}
+
+TEST(mptrun_pages, are_compared_with_what_is_free_before_anything_starts) {
+    auto const o = parsed("-n 2 -m5hs one : -n 1 -m2h two : -n 9 three"); // 2 * 3 pages and 1
+    EXPECT_TRUE(asks_for_pages(o));
+    EXPECT_FALSE(asks_for_pages(parsed("-n 2 one")));
+    EXPECT_EQ(check_pages(o, pool_of(7, 7)), "");
+    EXPECT_EQ(check_pages(o, pool_of(9, 3, 4)), "") << "the system makes four more";
+    try {
+        check_pages(o, pool_of(9, 6));
+        ADD_FAILURE() << "it was begun";
+    } catch (usage_error const& e) {
+        EXPECT_STREQ(e.what(),
+                     "3 ranks ask for 14 MB of huge pages (7 of 2 MB), but 6 of 9 are free: nothing was started. More "
+                     "pages: as root, echo 10 > /proc/sys/vm/nr_hugepages; without the s of -m...hs, base pages take "
+                     "their place.");
+    }
+    auto const advised = parsed("-n 2 -m5h one");
+    EXPECT_EQ(check_pages(advised, pool_of(9, 6)), "");
+    EXPECT_EQ(check_pages(advised, {}),
+              "2 ranks ask for 12 MB of huge pages (6 of 2 MB), but 0 of 0 are free: base pages take their place.");
+}
+
+TEST(mptrun_pages, of_malloc_are_as_hugetlb_morecore_says_unless_glibc_is_told) {
+    EXPECT_EQ(with_morecore("", "yes"), "glibc.malloc.hugetlb=2");
+    EXPECT_EQ(with_morecore("glibc.malloc.check=3", "thp"), "glibc.malloc.check=3:glibc.malloc.hugetlb=1");
+    EXPECT_EQ(with_morecore("", "2M"), "glibc.malloc.hugetlb=2097152");
+    EXPECT_EQ(with_morecore("", "no"), "");
+    EXPECT_EQ(with_morecore("glibc.malloc.hugetlb=0", "yes"), "glibc.malloc.hugetlb=0");
+    EXPECT_THROW(with_morecore("", "perhaps"), usage_error);
 }
 
 TEST(mptrun_topology, hwloc_and_the_system_say_the_same_of_this_machine) {

@@ -242,8 +242,11 @@ consteval auto rows_of_memory() {
         word  ("MPT_INTERNAL_MEM_AFFINITY", "sys_default", "sys_default|ddr|mcdram|d|m", local,
             "nodes of memory for mailboxes, buffers and what ranks share for collectives", cray,
             {"MPICH_INTERNAL_MEM_AFFINITY"}),
-        toggle("MPT_MEMORY_REPORT", state::off, local,
-            "each rank prints at its end what memory it had, by use: then, most, huge pages, nodes", quiet),
+        word  ("MPT_MEMORY_REPORT", "off", "off|on|0|1|2|3", local,
+            "memory by use, at the end. 1: least and most of all ranks; 2: each rank's; 3, on: both; 0: off", quiet,
+            {"MPICH_MEMORY_REPORT"}),
+        text  ("MPT_MEMORY_REPORT_FILE", local,
+            "each rank's goes into this file, with its rank behind the name", "standard error", {"MPICH_MEMORY_REPORT_FILE"}),
     };
     // clang-format on
 }

@@ -3,7 +3,14 @@
 ///        one process's view                                   segments (memfds, no names, nothing to leave behind)
 ///        +-----------+---------+---------+-----+---------+
 ///        |  control  | slice 0 | slice 1 | ... | slice n |    control: boot/control.hpp, made by the launcher
-///        +-----------+---------+---------+-----+---------+    slice r: range [r*stride, r*stride + bytes(r)) of the data memfd
+///        +-----------+---------+---------+-----+---------+    slice r: its part of the pages memfd, then of the data memfd
+///
+///        +--------------------------+-----------------------+
+///        | huge pages, pages_stride | base pages, bytes(r)  |  a slice; without a pool of huge pages the first part is empty
+///        +--------------------------+-----------------------+
+///
+///   Huge pages are those of the system's pool (hugetlbfs), if it had some when the job was made. Every process maps the parts of
+///   all; its owner reserves what it takes, so that a touch finds a page, and gives the reservation back with the memory.
 ///
 ///   A reference between processes is (rank, offset); a peer's address is slice(peer).data() + offset. The stride is fixed when
 ///   the job is made; how much of its slice a rank uses follows what that process may map (physical memory, RLIMIT_AS,
@@ -19,6 +26,7 @@
 ///   Tests   test/mem_arena_test.cpp, test/proc/limits_test.cpp
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -45,9 +53,11 @@ static_assert(sizeof(reference) == 16);
 struct arena_plan {
     int control_fd = -1; // memfd of the control segment
     int data_fd = -1;    // memfd of all slices, sparse
+    int pages_fd = -1;   // memfd of their huge pages, sparse; -1: there are none
     std::uint64_t control_bytes = 0;
-    std::uint64_t stride = 0; // distance of two slices in the data memfd
-    std::uint32_t ranks = 0;  // slices on this node
+    std::uint64_t stride = 0;       // distance of two slices in the data memfd
+    std::uint64_t pages_stride = 0; // and in the memfd of huge pages
+    std::uint32_t ranks = 0;        // slices on this node
 };
 
 /// What the memory cgroup and the machine still have, in bytes.
@@ -73,12 +83,27 @@ public:
     std::span<std::byte> control() noexcept;
     std::uint32_t ranks() const noexcept;
 
-    /// How many bytes of its slice a rank of this process may use: what fits this process, at most the stride.
+    /// How many bytes of base pages a rank of this process may use: what fits this process, at most the stride.
     std::uint64_t own_limit() const noexcept;
+    /// How long the part of huge pages is with which each slice begins. Nothing is reserved for it yet.
+    std::uint64_t huge_part() const noexcept;
+    /// Bytes of a page of that part.
+    static constexpr std::uint64_t huge_page = 2 << 20;
 
-    /// The mapped slice of a rank, mapped at first contact if need be; `bytes` is what its owner published.
-    /// Empty when it cannot be mapped.
+    /// The mapped slice of a rank, mapped at first contact if need be: the part of huge pages, then `bytes` of base pages, which is
+    /// what its owner published. Empty when it cannot be mapped.
     std::span<std::byte> slice(rank owner, std::uint64_t bytes) noexcept;
+
+    /// Reserves huge pages for whole pages of the own slice's first part: a touch, by whatever process, finds a page after that.
+    /// no_memory: the system has too few.
+    status reserve(rank owner, std::uint64_t offset, std::uint64_t bytes) noexcept;
+    /// Gives them back, touched or not. refused: the system cannot, they keep their bytes.
+    status release(rank owner, std::uint64_t offset, std::uint64_t bytes) noexcept;
+
+    /// Shows huge pages, which begin at `pages` of the slice, also at an offset of its second part, in this process alone: whoever looks
+    /// there does the same before, and undoes it. Both begin at huge pages.
+    status lay_pages(rank owner, std::uint64_t offset, std::uint64_t pages, std::uint64_t bytes) noexcept;
+    void lift_pages(rank owner, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
     /// Commits (allocates, does not touch) part of an own slice. no_memory when the cgroup or the machine has no room.
     /// Ranks of the node take turns, so that two do not both take the last room.
@@ -99,12 +124,18 @@ private:
     std::unique_ptr<impl> impl_;
 };
 
+/// What memory of a slice is for: the library's own, then the program's.
+enum class purpose : std::uint8_t { control, mailboxes, buffers, collectives, allocated, windows, symmetric };
+inline constexpr std::size_t purposes = 7;
+std::string_view to_string(purpose p) noexcept;
+
 /// The owner's side of a slice: library objects, extents for pools, and the user's pages.
 /// Thread-safe: lanes grow under their own locks, and the user allocates under none.
 class slice_heap {
 public:
-    /// Uses the first `bytes` of the slice and empties what an earlier heap left there; `internal`: where library memory comes from,
-    /// as far as it can be had; `by` is named where the bytes limit it. Throws mpt::error.
+    /// Uses the huge pages of the slice and the first `bytes` of its base pages, and empties what an earlier heap left there;
+    /// `internal`: where library memory comes from, as far as it can be had; `by` is named where the bytes limit it. Throws
+    /// mpt::error.
     slice_heap(std::shared_ptr<arena> where, rank owner, std::uint64_t bytes, wish const& internal = {},
                std::string_view by = "what was asked for");
     ~slice_heap();
@@ -113,13 +144,13 @@ public:
 
     /// Library memory: committed, zeroed, never given back before the end, aligned to `align` (a power of two, at most a
     /// page). Empty span: no memory.
-    std::span<std::byte> extent(std::size_t n, std::size_t align = line_pair) noexcept;
+    std::span<std::byte> extent(std::size_t n, std::size_t align = line_pair, purpose what = purpose::control) noexcept;
     /// An extent for what is only faster with it: empty unless at least eight times as much is free, in the slice and in all.
-    std::span<std::byte> spare(std::size_t n) noexcept;
+    std::span<std::byte> spare(std::size_t n, purpose what = purpose::control) noexcept;
 
     /// n objects of T, made in an extent; never destroyed. Throws mpt::error(no_memory), with what they are for.
-    template <class T> std::span<T> make(std::size_t n, std::string_view what) {
-        auto const room = extent(n * sizeof(T), std::max(alignof(T), line_pair));
+    template <class T> std::span<T> make(std::size_t n, std::string_view what, purpose why = purpose::control) {
+        auto const room = extent(n * sizeof(T), std::max(alignof(T), line_pair), why);
         if (room.empty() && n != 0) refuse(n * sizeof(T), what);
         return {new (room.data()) T[n]{}, n};
     }
@@ -130,15 +161,20 @@ public:
 
     /// The user's memory: whole pages, zeroed, not committed, not touched. Throws mpt::error(no_memory) with the numbers when
     /// n exceeds the slice or the headroom.
-    std::span<std::byte> allocate(std::size_t n);
-    /// The same, placed: aligned to the wish's pages, and of whole ones. Throws mpt::error(no_memory) where a mandatory kind is not
-    /// there, too.
-    std::span<std::byte> allocate(std::size_t n, wish const& w);
+    std::span<std::byte> allocate(std::size_t n, purpose what = purpose::allocated);
+    /// The same, placed: aligned to the wish's pages, and of whole ones; of the system's huge pages while there are any, which are not
+    /// touched unless they are to be of some nodes. Throws mpt::error(no_memory) where a mandatory kind is not there, too.
+    std::span<std::byte> allocate(std::size_t n, wish const& w, purpose what = purpose::allocated);
     /// What a placed allocation that begins there has become; nothing for others.
     std::optional<outcome> placed_as(void const* p) const;
     /// What library memory lacks of its wish: sentences, or empty.
     std::string internal_lacks() const;
     void deallocate(std::span<std::byte> s) noexcept;
+
+    /// Reserves huge pages to be laid over memory that allocate() gave (arena::lay_pages): where in the slice they begin; nothing where
+    /// there are too few. n: whole pages.
+    std::optional<std::uint64_t> take_pages(std::uint64_t n) noexcept;
+    void give_pages(std::uint64_t at, std::uint64_t n) noexcept;
 
     /// For who was refused an extent: what was asked for, what is free, and the limit. A sentence without its full stop.
     std::string why_refused() const;
@@ -154,7 +190,9 @@ public:
         void less(std::uint64_t n) noexcept { now -= n; }
     };
     struct shares {
-        share library, user;
+        share library, user;              // committed; handed out
+        std::array<share, purposes> of{}; // what was handed out, by purpose
+        share const& operator[](purpose p) const noexcept { return of[static_cast<std::size_t>(p)]; }
     };
     shares by_use() const noexcept;
     /// What stands behind them now, as this process sees it. Takes a system call for each two megabytes.

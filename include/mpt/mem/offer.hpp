@@ -17,6 +17,10 @@
 
 #include <mpt/core/types.hpp>
 
+namespace mpt::inline v0::config {
+class values;
+}
+
 namespace mpt::inline v0::mem {
 
 /// A NUMA node that has memory.
@@ -59,8 +63,11 @@ std::vector<unsigned> read_nodes(std::string_view text, std::string_view name);
 
 /// Of this machine. Throws mpt::error(configuration) for a MEMKIND_HBW_NODES that is no list of its nodes.
 offer look_around();
-/// `fast_nodes`: as MEMKIND_HBW_NODES has them, or empty. `root`: "" but where a test plants a tree of /sys.
-offer look_around(std::string_view fast_nodes, std::string const& root);
+/// The same by these variables' MPT_FAST_NODES, which MEMKIND_HBW_NODES is another name of.
+offer look_around(config::values const& v);
+/// `fast_nodes`: as MEMKIND_HBW_NODES has them, or empty; `name`: who says so, for the message. `root`: "" but where a test plants a
+/// tree of /sys.
+offer look_around(std::string_view fast_nodes, std::string const& root, std::string_view name = "MEMKIND_HBW_NODES");
 
 /// A few lines for people, each with its end.
 std::string describe(offer const& o);

@@ -48,12 +48,18 @@ enum class sharing : std::uint8_t { own, shared };
 
 struct outcome {
     affinity kind = affinity::system;
-    bytes page = 4_KiB; // what the system will try; what it did tells look_at()
-    std::string lacks;  // sentences; empty: as it was asked for
+    bytes page = 4_KiB;                   // what the system will try; what it did tells look_at()
+    std::string lacks;                    // sentences; empty: as it was asked for
+    std::string_view pages_from = "base"; // "base", "transparent", or "hugetlb": of the system's pool, and reserved
 };
 
 /// The range: whole base pages, mapped, untouched. Throws mpt::error(no_memory) where a mandatory kind is not there.
 outcome place(std::span<std::byte> range, wish const& w, offer const& here, sharing how = sharing::shared);
+/// The parts of it, for those who say in other words what is lacking. Fast nodes for the range, of which all who ask want `in_all` bytes
+/// together: why it cannot have them, or empty.
+std::string take_fast(std::span<std::byte> range, strictness policy, std::uint64_t in_all, offer const& here);
+/// Transparent huge pages: the size of those that the system will try.
+bytes take_pages(std::span<std::byte> range, offer const& here, sharing how = sharing::shared) noexcept;
 /// Back to what the process has: for memory that is used again. Pages that are there stay where they are.
 void forget_place(std::span<std::byte> range) noexcept;
 

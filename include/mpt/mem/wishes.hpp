@@ -8,6 +8,8 @@
 ///        mpt_mem_policy    Preferred or P, Mandatory or M, Interleave or I
 ///        mpt_mem_pg_sz     4K, 2M, 4M, ... 512M
 ///
+///   MPI_Win_get_info says what a window has got by the first and the third of these names, and by mpt_mem_pages which sort of pages:
+///   base, transparent, hugetlb.
 ///   A hint with another value is ignored, as MPI has it (MPI-4.1 section 10).
 ///   Tests   test/mem_wishes_test.cpp    Source features of Cray MPI, CUG 2017
 #pragma once

@@ -159,7 +159,13 @@ private:
     void learn(coll::team<Stack> const& all, card const& mine, std::string const& why_not);
     void learn_segments(coll::team<Stack> const& all, std::vector<card> const& cards);
     void open_window(coll::team<Stack> const& all);
-    void take_pages_of_peers();
+    void take_pages(partition& p);
+    void take_pages_of(rank pe, card const& theirs);
+    static std::uint64_t pages_of(partition const& p) noexcept {
+        constexpr auto page = mem::arena::huge_page;
+        return (p.bytes + page - 1) / page * page;
+    }
+    void give_back() noexcept;
     void find_bells();
 
     // by the window
@@ -199,6 +205,11 @@ private:
     std::vector<std::vector<segment>> theirs_; // the PEs', as many as all have
     std::vector<wait::doorbell<world_type>*> bells_;
     heap_layout layout_;
+    struct laid {
+        rank pe;
+        std::uint64_t offset, bytes; // of the PE's slice
+    };
+    std::vector<laid> laid_;         // huge pages of peers' partitions
     std::span<std::byte> allocated_; // the heap lies in it, aligned
     std::uint64_t alignment_ = 1;
     std::unique_ptr<rma::window<Stack>> window_;

@@ -18,8 +18,9 @@
 ///   Words are read in either case. Partition 1 is the heap that SHMEM_SYMMETRIC_SIZE sizes where nobody asks for another. Size, pages,
 ///   kind and policy are told before anything is laid out: all but the size must be the same on all PEs.
 ///
-///   Placement  is one function, place(). Fast memory is a policy of the range (mbind), which all PEs that touch it follow. Larger pages
-///              are asked of the system (madvise); it has them in steps of 2 MiB, where it gives huge pages to shared memory at all.
+///   Placement  is one function, place(). Fast memory is a policy of the range (mbind), which all PEs that touch it follow. Huge pages
+///              are those of the system's pool, which every PE maps over the partition before it is used, while there are enough; else
+///              transparent ones (madvise). Both come in steps of 2 MiB.
 ///   Tests      test/shmem_partition_test.cpp    Source features of Cray SHMEM, CUG 2017 (memory partitions)
 #pragma once
 #include <array>
@@ -31,6 +32,7 @@
 #include <string_view>
 #include <vector>
 
+#include <mpt/mem/place.hpp>
 #include <mpt/shmem/heap_map.hpp>
 
 namespace mpt::inline v0::shmem {
@@ -53,6 +55,7 @@ using partition_wishes = std::array<partition_traits, most_partitions>;
 /// sentence with the variable, the trait, its value and what is allowed.
 partition_traits read_partition(std::string_view variable, std::string_view value);
 
+inline constexpr std::uint64_t no_pages = ~0ull;
 /// What a partition has become.
 struct partition {
     int id = 1;
@@ -60,7 +63,8 @@ struct partition {
     std::uint64_t begin = 0, bytes = 0; // in the heap
     memory_kind kind = memory_kind::normal;
     std::uint64_t page_bytes = 0;
-    std::string lacks; // a sentence, where it has not what it was asked to have
+    std::string lacks;                 // a sentence, where it has not what it was asked to have
+    std::uint64_t pages_at = no_pages; // of the system's pool: where in this PE's slice they begin
 };
 
 /// What all PEs take, of what each asks for: the least of their sizes. Throws mpt::error(argument) where other traits differ.
@@ -72,18 +76,9 @@ struct heap_layout {
 };
 heap_layout lay_out(partition_wishes const& wishes);
 
-/// What this machine has for partitions.
-struct placement_offer {
-    std::vector<unsigned> fast_nodes;         // empty: there is no fast memory
-    std::uint64_t fast_free = 0;              // bytes of it that nobody uses
-    std::uint64_t page = 4096, huge_page = 0; // huge: 0 where shared memory has none
-};
-/// `fast_nodes` is the value of MPT_FAST_NODES; `root` is "" but for tests that plant a tree of /sys. Throws mpt::error(configuration).
-placement_offer what_there_is(std::string_view fast_nodes, std::string const& root = {});
-
 /// Makes a range of the arena, of `pes` PEs here, what its partition asks for, and notes in it what it has become. Throws
 /// mpt::error(no_memory) where the machine lacks what is mandatory.
-void place(partition& p, std::span<std::byte> range, placement_offer const& offer, int pes);
+void place(partition& p, std::span<std::byte> range, mem::offer const& here, int pes);
 /// The same pages for a peer's range, which may be touched from here first.
 void advise_pages(partition const& p, std::span<std::byte> range) noexcept;
 

@@ -54,10 +54,11 @@ public:
         auto const lanes = config_.template get<"MPT_LANES">();
         auto const limits = make_limits();
         auto const facts = make_facts();
-        memory_source const memory{[](void* self, std::size_t n, std::size_t align) noexcept -> void* {
-                                       return static_cast<mem::slice_heap*>(self)->extent(n, align).data();
-                                   },
-                                   &heap_};
+        memory_source const memory{
+            [](void* self, std::size_t n, std::size_t align) noexcept -> void* {
+                return static_cast<mem::slice_heap*>(self)->extent(n, align, mem::purpose::buffers).data();
+            },
+            &heap_};
         for (unsigned i = 0; i < lanes; ++i)
             lanes_.push_back(std::make_unique<lane<Stack>>(lane_context<world_type>{world_, job_, heap_, 0, i, lanes, config_},
                                                            limits, facts, memory));
@@ -128,7 +129,9 @@ public:
     std::span<std::byte> allocate(bytes n) { return heap_.allocate(n); }
     void deallocate(std::span<std::byte> s) noexcept { heap_.deallocate(s); }
     /// The same, placed: what it has become tells heap().placed_as(). Throws mpt::error(no_memory) where a mandatory kind is not there.
-    std::span<std::byte> allocate(bytes n, mem::wish const& w) { return heap_.allocate(n, w); }
+    std::span<std::byte> allocate(bytes n, mem::wish const& w, mem::purpose what = mem::purpose::allocated) {
+        return heap_.allocate(n, w, what);
+    }
     /// What MPT_ALLOC_MEM_AFFINITY and its like ask for.
     mem::wish allocation_wish() const { return mem::wish_for_allocations(config_); }
 
@@ -178,8 +181,10 @@ public:
         if (left_) return;
         left_ = true;
         drain();
+        leave_marks();
         meet_serving({wait_for::finalize}); // a peer may need us until it has arrived
         tell_memory();
+        if (me() == 0) tell_marks();
         job_.leave();
     }
     /// Finishes every send, and meets nobody.
@@ -193,15 +198,31 @@ private:
     void drain() {
         for (auto& l : lanes_) l->wait({wait_for::finalize}, [](auto& engine) { return engine.drained(); });
     }
+    /// For rank 0: what was handed out at most, by use.
+    void leave_marks() {
+        auto const use = heap_.by_use();
+        auto& marks = job_.record(me()).memory;
+        static_assert(std::tuple_size_v<std::remove_reference_t<decltype(marks)>> == mem::purposes + 1);
+        for (std::size_t i = 0; i < mem::purposes; ++i) marks[i] = use.of[i].most;
+        marks[mem::purposes] = look()[figure::unexpected_memory_most];
+    }
+    void tell_marks() {
+        auto const asked = config_.template get<"MPT_MEMORY_REPORT">();
+        if (asked == "off" || asked == "0" || asked == "2") return;
+        memory_marks all;
+        for (rank r = 0; r < size(); r = r + 1) all.add(r, job_.record(r).memory);
+        std::fputs(report(all).c_str(), stderr);
+    }
     void tell_memory() {
-        if (!config_.template get<"MPT_MEMORY_REPORT">()) return;
+        auto const asked = config_.template get<"MPT_MEMORY_REPORT">();
+        if (asked == "off" || asked == "0" || asked == "1") return;
         auto const f = look();
         memory_facts const facts{.who = me(),
                                  .use = heap_.by_use(),
                                  .stands = heap_.look(),
                                  .unexpected = {f[figure::unexpected_memory], f[figure::unexpected_memory_most]},
                                  .lacks = heap_.internal_lacks()};
-        std::fputs(report(facts).c_str(), stderr);
+        tell_report(report(facts), me(), config_.template get<"MPT_MEMORY_REPORT_FILE">());
     }
     void meet_serving(waiting const& about) {
         auto const meeting = job_.arrive();

@@ -65,7 +65,8 @@ public:
     };
 
     explicit endpoint(lane_context<World> const& c)
-        : me_{c.job.me()}, pool_{c.heap.extent(Loan * Loans)}, free_{pool_.empty() ? 0 : every_loan} {}
+        : me_{c.job.me()}, pool_{c.heap.extent(Loan * Loans, line_pair, mem::purpose::buffers)},
+          free_{pool_.empty() ? 0 : every_loan} {}
 
     address local() const noexcept { return {}; }
     bool reaches(rank p) const noexcept { return p == me_; }

@@ -199,7 +199,7 @@ public:
     loan lend(rank, std::size_t n) noexcept {
         loan l;
         if (n > pool_.size()) return l;
-        auto const i = pool_.lend([this](std::size_t size) noexcept { return heap_.spare(size); });
+        auto const i = pool_.lend([this](std::size_t size) noexcept { return heap_.spare(size, mem::purpose::buffers); });
         if (i == pool_.none) return l;
         auto& b = pool_.at(i);
         l.memory_ = {b.data, n};

@@ -85,7 +85,7 @@ template <class Stack> void window<Stack>::get_memory(wanted const& w) {
     if (w.how == flavor::dynamic) own_ = {nullptr, ~std::uint64_t{0}, 1};
     if (w.how != flavor::allocate && w.how != flavor::shared) return;
     if (auto const n = wanted_here(w); n != 0)
-        allocated_ = run_->allocate(bytes{n}, w.place ? *w.place : run_->allocation_wish());
+        allocated_ = run_->allocate(bytes{n}, w.place ? *w.place : run_->allocation_wish(), mem::purpose::windows);
     own_.base = allocated_.data();
 }
 

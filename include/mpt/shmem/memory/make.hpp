@@ -3,7 +3,11 @@
 ///   PEs tell what they would take for the partitions of their heaps, and all take the least. Whose variables are bad, and who gets no
 ///   memory or none of a kind that must be, says so, so that all throw.
 #pragma once
+#include <algorithm>
+#include <array>
+
 #include <mpt/coll/allgather.hpp>
+#include <mpt/mem/offer.hpp>
 #include <mpt/shmem/memory.hpp>
 
 namespace mpt::inline v0::shmem {
@@ -19,6 +23,7 @@ template <class T, class Stack> std::vector<T> tell_all(coll::team<Stack> const&
 
 template <class Stack> struct memory<Stack>::card {
     std::uint64_t heap_here = 0, slice_offset = 0, segments = 0, failed = 0;
+    std::array<std::uint64_t, most_partitions> pages_at{}; // as the partitions lie
 };
 
 template <class Stack> memory<Stack>::memory(runtime<Stack>& run, context_id context, coll::team<Stack> const& all)
@@ -33,22 +38,33 @@ template <class Stack> memory<Stack>::memory(runtime<Stack>& run, context_id con
         learn(all, mine, why_not);
         open_window(all);
     } catch (...) {
-        if (!allocated_.empty()) run_->deallocate(allocated_);
+        give_back();
         throw;
     }
-    take_pages_of_peers();
     find_bells();
 }
 
 template <class Stack> memory<Stack>::~memory() {
     window_.reset();
-    if (!allocated_.empty()) run_->deallocate(allocated_);
+    give_back();
 }
 
+/// What a PE has laid over its peers' memory goes before they are told so, by the window's end, and what it has over its own after that.
 template <class Stack> void memory<Stack>::finish() {
     quiet();
     window_->unlock_all();
+    for (auto const& [pe, offset, bytes] : laid_) run_->job().arena().lift_pages(pe, offset, bytes);
+    laid_.clear();
     window_->free();
+}
+
+template <class Stack> void memory<Stack>::give_back() noexcept {
+    for (auto& p : layout_.partitions) {
+        if (p.pages_at == no_pages) continue;
+        run_->job().arena().lift_pages(run_->me(), run_->heap().refer(heap().data()).offset + p.begin, pages_of(p));
+        run_->heap().give_pages(std::exchange(p.pages_at, no_pages), pages_of(p));
+    }
+    if (!allocated_.empty()) run_->deallocate(std::exchange(allocated_, {}));
 }
 
 /// What this PE's variables ask for. Without any, a heap of half the machine's memory by equal parts, and of no more than a GiB: it is
@@ -103,20 +119,48 @@ template <class Stack> partition_wishes memory<Stack>::wanted(coll::team<Stack> 
 template <class Stack> auto memory<Stack>::own_card() -> card {
     auto const bytes = layout_.bytes;
     alignment_ = std::min<std::uint64_t>(2_MiB, std::bit_floor(bytes));
-    allocated_ = run_->allocate(mpt::bytes{bytes + alignment_});
+    allocated_ = run_->allocate(mpt::bytes{bytes + 2 * alignment_}, {},
+                                mem::purpose::symmetric); // the last page may be longer than its partition
     low_ = (number(allocated_.data()) + alignment_ - 1) / alignment_ * alignment_, bytes_ = bytes;
-    auto const offer = what_there_is(run_->configuration().template get<"MPT_FAST_NODES">());
-    for (auto& p : layout_.partitions) place(p, heap().subspan(p.begin, p.bytes), offer, size());
+    auto const is_asked = [](partition const& p) { return p.asked.page_bytes != 0 || p.asked.kind != memory_kind::normal; };
+    if (std::ranges::any_of(layout_.partitions, is_asked)) {
+        auto const here = mem::look_around(run_->configuration());
+        for (auto& p : layout_.partitions) {
+            take_pages(p);
+            place(p, heap().subspan(p.begin, p.bytes), here, size());
+        }
+    }
     if constexpr (!world_type::shares_process) segments_ = writable_segments(); // of threads, static variables are shared
-    return {low_, run_->heap().refer(heap().data()).offset, segments_.size(), 0};
+    card mine{low_, run_->heap().refer(heap().data()).offset, segments_.size(), 0, {}};
+    std::ranges::transform(layout_.partitions, mine.pages_at.begin(), &partition::pages_at);
+    return mine;
 }
 
-/// Who touches a page first gives it its size.
-template <class Stack> void memory<Stack>::take_pages_of_peers() {
-    if constexpr (maps && !world_type::shares_process)
-        for (auto const& p : layout_.partitions)
-            for (rank pe = 0; pe < size(); pe = pe + 1)
-                advise_pages(p, {bases_[static_cast<std::size_t>(pe.value)] + p.begin, p.bytes});
+/// Of the system's pool, where it has enough.
+template <class Stack> void memory<Stack>::take_pages(partition& p) {
+    if (p.asked.page_bytes < mem::arena::huge_page || alignment_ < mem::arena::huge_page) return;
+    auto const at = run_->heap().take_pages(pages_of(p));
+    if (!at) return;
+    p.pages_at = *at;
+    auto const offset = run_->heap().refer(heap().data()).offset + p.begin;
+    if (run_->job().arena().lay_pages(run_->me(), offset, *at, pages_of(p)) == status::ok) p.page_bytes = mem::arena::huge_page;
+    else run_->heap().give_pages(std::exchange(p.pages_at, no_pages), pages_of(p));
+}
+
+/// A peer's memory has the pages that the peer has given it: who touches a page first gives it its size, and from the pool it is mapped
+/// over the range by everybody.
+template <class Stack> void memory<Stack>::take_pages_of(rank pe, card const& theirs) {
+    for (std::size_t i = 0; i < layout_.partitions.size(); ++i) {
+        auto const& p = layout_.partitions[i];
+        if (theirs.pages_at[i] == no_pages) {
+            advise_pages(p, {bases_[static_cast<std::size_t>(pe.value)] + p.begin, p.bytes});
+            continue;
+        }
+        auto const offset = theirs.slice_offset + p.begin;
+        if (run_->job().arena().lay_pages(pe, offset, theirs.pages_at[i], pages_of(p)) != status::ok)
+            throw error{errc::no_memory, "mpt: the huge pages of PE " + std::to_string(pe.value) + " cannot be mapped here."};
+        laid_.push_back({pe, offset, pages_of(p)});
+    }
 }
 
 template <class Stack> void memory<Stack>::learn(coll::team<Stack> const& all, card const& mine, std::string const& why_not) {
@@ -135,6 +179,8 @@ template <class Stack> void memory<Stack>::learn(coll::team<Stack> const& all, c
             if (slice.empty())
                 throw error{errc::no_memory, "mpt: the symmetric heap of PE " + std::to_string(pe) + " cannot be mapped here."};
             bases_[pe] = slice.data() + c.slice_offset;
+            if constexpr (!world_type::shares_process)
+                if (rank const other{static_cast<std::int32_t>(pe)}; other != me()) take_pages_of(other, c);
         }
     }
     learn_segments(all, cards);

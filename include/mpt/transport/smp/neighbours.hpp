@@ -141,8 +141,8 @@ public:
         if (channel_of(p).receives()) [[likely]]
             return;
         auto lines = settings_.ring_lines;
-        auto memory = context_.heap.extent(mailbox_type::bytes_for(lines));
-        if (memory.empty()) memory = context_.heap.extent(mailbox_type::bytes_for(lines = 16));
+        auto memory = take(mailbox_type::bytes_for(lines));
+        if (memory.empty()) memory = take(mailbox_type::bytes_for(lines = 16));
         if (memory.empty())
             context_.job.abort(1, "mpt: no shared memory is left for a mailbox (smp); the job's memory limit is too small");
         open(p, memory, lines);
@@ -154,8 +154,9 @@ public:
     }
 
 private:
+    std::span<std::byte> take(std::size_t n) noexcept { return context_.heap.extent(n, line_pair, mem::purpose::mailboxes); }
     template <class T> T* carve(std::size_t n, std::uint64_t& offset) {
-        auto const made = context_.heap.template make<T>(n, "a lane of the shared-memory transport");
+        auto const made = context_.heap.template make<T>(n, "a lane of the shared-memory transport", mem::purpose::mailboxes);
         offset = context_.heap.refer(made.data()).offset;
         return made.data();
     }
@@ -174,7 +175,7 @@ private:
     void invite_all() {
         if (size() == 1) return;
         auto const each = mailbox_type::bytes_for(settings_.ring_lines);
-        auto const memory = context_.heap.extent(each * (size() - 1));
+        auto const memory = take(each * (size() - 1));
         if (memory.empty())
             throw error{errc::no_memory, "mpt: no shared memory is left for the mailboxes of the shared-memory transport (" +
                                              std::to_string(each * (size() - 1)) + " bytes); lower MPT_RING_LINES"};

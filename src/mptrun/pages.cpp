@@ -1,0 +1,95 @@
+#include "pages.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+namespace mptrun {
+namespace {
+constexpr std::uint64_t page = 2 << 20;
+
+char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// Bits that a unit's letter shifts a number by; -1: none of ours.
+int shift_of(std::string_view unit) noexcept {
+    if (unit.size() != 1) return -1;
+    switch (lower(unit[0])) {
+    case 'k': return 10;
+    case 'm': return 20;
+    case 'g': return 30;
+    default: return -1;
+    }
+}
+
+/// A number and its unit, in bytes; 0: it is none.
+std::uint64_t bytes_in(std::string_view text, std::string_view unit_if_none) noexcept {
+    constexpr std::uint64_t most = std::uint64_t{1} << 50;
+    std::uint64_t n = 0;
+    auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), n);
+    auto const unit = text.substr(static_cast<std::size_t>(end - text.data()));
+    auto const shift = shift_of(unit.empty() ? unit_if_none : unit);
+    return failed != std::errc{} || shift < 0 || n > most >> shift ? 0 : n << shift;
+}
+
+std::string megabytes(std::uint64_t n) { return fmt::format("{} MB", (n + (1 << 20) - 1) >> 20); }
+} // namespace
+
+page_wish pages_in(std::string_view text, std::string_view option) {
+    page_wish w;
+    auto size = text;
+    if (w.is_required = size.ends_with('s'); w.is_required) size.remove_suffix(1);
+    auto const is_huge = size.ends_with('h');
+    if (is_huge) size.remove_suffix(1);
+    w.bytes = bytes_in(size, "M");
+    if (!is_huge || w.bytes == 0)
+        throw usage_error{
+            fmt::format("{} wants the huge pages of a rank: 700h (700 MB, or base pages), 700hs (or nothing starts); "
+                        "K, M or G may follow the number; not \"{}\".",
+                        option, text)};
+    return w;
+}
+
+std::string print(page_wish const& w) {
+    auto const is_whole = w.bytes % (1 << 20) == 0;
+    return fmt::format("{}{}h{}", w.bytes >> (is_whole ? 20 : 10), is_whole ? "M" : "K", w.is_required ? "s" : "");
+}
+
+bool asks_for_pages(options const& o) noexcept {
+    return std::ranges::any_of(o.parts, [](part const& p) { return p.pages.bytes != 0; });
+}
+
+std::string check_pages(options const& o, mpt::mem::offer const& here) {
+    std::uint64_t asked = 0, ranks = 0;
+    bool is_required = false;
+    for (auto const& p : o.parts) {
+        if (p.pages.bytes == 0) continue;
+        auto const n = static_cast<std::uint64_t>(p.ranks);
+        asked += (p.pages.bytes + page - 1) / page * n;
+        ranks += n;
+        is_required = is_required || p.pages.is_required;
+    }
+    auto const* const pool = here.pool(page);
+    auto const free = pool ? pool->available() : 0;
+    if (asked <= free) return {};
+    auto const there = fmt::format("{} ranks ask for {} of huge pages ({} of 2 MB), but {} of {} are free", ranks,
+                                   megabytes(asked * page), asked, free, pool ? pool->pages : 0);
+    if (is_required)
+        throw usage_error{fmt::format("{}: nothing was started. More pages: as root, echo {} > /proc/sys/vm/nr_hugepages; "
+                                      "without the s of -m...hs, base pages take their place.",
+                                      there, asked - free + (pool ? pool->pages : 0))};
+    return fmt::format("{}: base pages take their place.", there);
+}
+
+std::string with_morecore(std::string_view tunables, std::string_view morecore) {
+    constexpr std::string_view name = "glibc.malloc.hugetlb=";
+    if (morecore.empty() || morecore == "no" || tunables.find(name) != tunables.npos) return std::string{tunables};
+    std::uint64_t const size = morecore == "thp" ? 1 : morecore == "yes" ? 2 : bytes_in(morecore, "");
+    if (size == 0)
+        throw usage_error{
+            fmt::format("HUGETLB_MORECORE={}: allowed are yes, no, thp, and a size of pages such as 2M.", morecore)};
+    return fmt::format("{}{}{}{}", tunables, tunables.empty() ? "" : ":", name, size);
+}
+
+} // namespace mptrun

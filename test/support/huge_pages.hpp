@@ -1,0 +1,58 @@
+/// test/support/huge_pages - a pool of huge pages for the time of a test, where the system lets us make one.
+///
+///        huge_pages const pool{8};                      eight pages of 2 MiB, free: nobody else's test has any meanwhile
+///        if (!pool.why_not().empty()) GTEST_SKIP() << pool.why_not();
+///
+///   Before and after it the pool is as the machine has it. Tests that change it take turns.
+#pragma once
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+#include <mpt/mem/offer.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace mpt::test {
+
+class huge_pages {
+    static constexpr std::uint64_t page = 2 << 20;
+    static constexpr char const* file = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+    int turn_ = ::open("/tmp/mpt-huge-pages.turn", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    std::uint64_t before_ = 0;
+    std::string why_not_;
+
+    static mem::page_pool now() {
+        auto const here = mem::look_around({}, {});
+        auto const* const pool = here.pool(page);
+        return pool ? *pool : mem::page_pool{};
+    }
+    static bool write(std::uint64_t n) {
+        std::ofstream to{file};
+        return static_cast<bool>(to << n << std::flush);
+    }
+
+public:
+    explicit huge_pages(std::uint64_t n) {
+        if (turn_ >= 0) ::flock(turn_, LOCK_EX);
+        auto const is = now();
+        before_ = is.pages;
+        auto const used = is.pages - is.free; // by others: they keep theirs
+        if (!write(used + n)) why_not_ = "the system lets nobody here make huge pages";
+        else if (free() != n) why_not_ = "the system has no memory for " + std::to_string(n) + " huge pages";
+    }
+    ~huge_pages() {
+        if (free() + before_ != 0) write(before_);
+        if (turn_ >= 0) ::close(turn_);
+    }
+    huge_pages(huge_pages const&) = delete;
+    huge_pages& operator=(huge_pages const&) = delete;
+
+    std::string const& why_not() const noexcept { return why_not_; }
+    /// Pages that nobody has, nor was promised.
+    static std::uint64_t free() { return now().free; }
+};
+
+} // namespace mpt::test

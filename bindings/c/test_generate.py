@@ -274,6 +274,9 @@ def checks():
             yield f'the declarations lack "{line}"'
     if 'Wait(' in declared or 'void Wait(' in text:
         yield 'a function that is not there yet has checks or a declaration'
+    unchecked = [line for line in entries.chapter(api, constants, 3, checks=False).splitlines() if 'not_supported' not in line]
+    if found := re.search(r'on\.(?!known|blame|judged_by|at_root|has_part|takes_part)\w+\(', '\n'.join(unchecked)):
+        yield f'entry points without checks have {found[0]}'
     if len(re.findall(r'alias', text)) != sum(len(f.forms()) for f in api.functions()):
         yield 'not every function has its PMPI_ name once'
 

@@ -120,6 +120,9 @@ template <class T> [[gnu::noinline]] T far_atomic(shmem_ctx_t ctx, operation wha
     far::atomic(ctx, what, kind_of<T>(), cell, &value, &old, pe);
     return old;
 }
+template <class T> [[gnu::noinline]] void far_change(shmem_ctx_t ctx, operation what, T* cell, T value, int pe) {
+    far::change(ctx, what, kind_of<T>(), cell, &value, pe);
+}
 template <class T> [[gnu::noinline]] T far_compare_swap(shmem_ctx_t ctx, T* cell, T cond, T value, int pe) {
     T old{};
     far::compare_swap(ctx, kind_of<T>(), cell, &cond, &value, &old, pe);
@@ -135,7 +138,7 @@ template <class T> T atomic_fetch(shmem_ctx_t ctx, T const* cell, int pe) {
 template <class T> void atomic_set(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
     auto* const at = reach(ctx, cell, pe);
     if (!at) [[unlikely]]
-        return static_cast<void>(far_atomic<T>(ctx, operation::replace, cell, value, pe));
+        return far_change<T>(ctx, operation::replace, cell, value, pe);
     word<T>{*reinterpret_cast<T*>(at)}.store(value, std::memory_order_release); // sync(shmem.word): release
     told(ctx, pe);
 }
@@ -177,16 +180,36 @@ template <class T> [[gnu::always_inline]] inline T atomic_fetch_xor(shmem_ctx_t 
         [&] { return far_atomic<T>(ctx, operation::bxor, cell, value, pe); });
 }
 template <class T> [[gnu::always_inline]] inline void atomic_add(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
-    static_cast<void>(atomic_fetch_add(ctx, cell, value, pe));
+    auto* const at = reach(ctx, cell, pe);
+    if (!at) [[unlikely]]
+        return far_change<T>(ctx, operation::sum, cell, value, pe);
+    // sync(shmem.word): acq_rel
+    static_cast<void>(word<T>{*reinterpret_cast<T*>(at)}.fetch_add(value, std::memory_order_acq_rel));
+    told(ctx, pe);
 }
 template <class T> [[gnu::always_inline]] inline void atomic_and(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
-    static_cast<void>(atomic_fetch_and(ctx, cell, value, pe));
+    auto* const at = reach(ctx, cell, pe);
+    if (!at) [[unlikely]]
+        return far_change<T>(ctx, operation::band, cell, value, pe);
+    // sync(shmem.word): acq_rel
+    static_cast<void>(word<T>{*reinterpret_cast<T*>(at)}.fetch_and(value, std::memory_order_acq_rel));
+    told(ctx, pe);
 }
 template <class T> [[gnu::always_inline]] inline void atomic_or(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
-    static_cast<void>(atomic_fetch_or(ctx, cell, value, pe));
+    auto* const at = reach(ctx, cell, pe);
+    if (!at) [[unlikely]]
+        return far_change<T>(ctx, operation::bor, cell, value, pe);
+    // sync(shmem.word): acq_rel
+    static_cast<void>(word<T>{*reinterpret_cast<T*>(at)}.fetch_or(value, std::memory_order_acq_rel));
+    told(ctx, pe);
 }
 template <class T> [[gnu::always_inline]] inline void atomic_xor(shmem_ctx_t ctx, T* cell, given<T> value, int pe) {
-    static_cast<void>(atomic_fetch_xor(ctx, cell, value, pe));
+    auto* const at = reach(ctx, cell, pe);
+    if (!at) [[unlikely]]
+        return far_change<T>(ctx, operation::bxor, cell, value, pe);
+    // sync(shmem.word): acq_rel
+    static_cast<void>(word<T>{*reinterpret_cast<T*>(at)}.fetch_xor(value, std::memory_order_acq_rel));
+    told(ctx, pe);
 }
 
 /// The handle of an operation that is complete, for who asks for one.
@@ -205,7 +228,8 @@ inline void signal(shmem_ctx_t ctx, std::uint64_t* at, std::uint64_t value, int 
 inline void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, std::uint64_t* at, std::uint64_t value,
                        int op, int pe) {
     put(ctx, dest, source, n, pe);
-    if (!reach(ctx, dest, pe)) far::quiet(ctx); // what another has been asked for comes before the signal
+    // What its agent has been asked for comes before a signal from here; one of the agent's comes after it anyhow.
+    if (!reach(ctx, dest, pe) && reach(ctx, at, pe)) far::quiet(ctx);
     signal(ctx, at, value, op, pe);
 }
 

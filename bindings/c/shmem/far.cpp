@@ -30,6 +30,18 @@ template <class T> auto function_of(operation op) -> T (mpt::shmem::memory<stack
     }
     give_up("mpt: an atomic operation that is not defined on these elements");
 }
+/// The same without what was there.
+template <class T> void change_one(operation op, T* cell, T value, rank pe) {
+    auto& memory = here().memory();
+    if (op == operation::replace) return memory.set(cell, value, pe);
+    if constexpr (std::is_integral_v<T>) {
+        if (op == operation::sum) return memory.add(cell, value, pe);
+        if (op == operation::band) return memory.bit_and(cell, value, pe);
+        if (op == operation::bor) return memory.bit_or(cell, value, pe);
+        if (op == operation::bxor) return memory.bit_xor(cell, value, pe);
+    }
+    give_up("mpt: an atomic operation that is not defined on these elements");
+}
 template <class T> T changed(operation op, T* cell, T value, rank pe) {
     auto& memory = here().memory();
     return op == operation::no_op ? memory.fetch(cell, pe) : (memory.*function_of<T>(op))(cell, value, pe);
@@ -59,6 +71,17 @@ void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, 
         });
     });
     if (op != operation::no_op) wake(ctx, pe);
+}
+void change(shmem_ctx_t ctx, operation op, element_kind kind, void* cell, void const* value, int pe) {
+    guarded([=] {
+        with_type(kind, [=]<class T>(T) {
+            // Where its waiter may sleep it is rung when the element has changed, which takes an answer.
+            auto* const at = static_cast<T*>(cell);
+            auto const by = *static_cast<T const*>(value);
+            all().rings ? static_cast<void>(changed(op, at, by, world_of(ctx, pe))) : change_one(op, at, by, world_of(ctx, pe));
+        });
+    });
+    wake(ctx, pe);
 }
 void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* cond, void const* value, void* old, int pe) {
     guarded([=] {
@@ -93,7 +116,7 @@ void glance() {
     guarded([] {
         auto& e = here();
         auto& lane = e.its_lane();
-        lane.enter([&lane](auto&) { lane.step(); });
+        e.memory().look_around();
         lane.follow();
         if (all().rings) lane.world().yield();
     });

@@ -39,6 +39,8 @@ void put(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe)
 void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe);
 /// The element becomes what it was `op` *value; *old is what it was.
 void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, void const* value, void* old, int pe);
+/// Without what it was, and complete at quiet.
+void change(shmem_ctx_t ctx, operation op, element_kind kind, void* cell, void const* value, int pe);
 void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* cond, void const* value, void* old, int pe);
 void fence(shmem_ctx_t ctx);
 void quiet(shmem_ctx_t ctx);

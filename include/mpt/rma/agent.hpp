@@ -7,9 +7,10 @@
 ///
 ///   A window of memory that not all reach has an agent at each rank whose memory it is, on the window's lane and in its context,
 ///   started when the window is made and ended when it is freed. It sleeps on a bell of its own, not on the lane's, so that the
-///   program's messages do not wake it.
+///   program's messages do not wake it. A thread of the program that waits may do its work: help().
 ///
-///   What it changes it changes as anybody would (rma/element.hpp). Letters of one rank are done in their order.
+///   What it changes it changes as anybody would (rma/element.hpp). Letters of one rank are done in their order: who takes letters
+///   has the agent's turn, until what he took is done.
 ///
 ///   Wake      a frame may leave, or come, long after its send began (a full wire, streams). So who sends a letter rings at each
 ///             look until it has left, and who waits for an answer at each look until that is there: no answer is late by a nap. Only
@@ -26,6 +27,7 @@
 #include <memory>
 #include <vector>
 
+#include <mpt/lock/pthread.hpp>
 #include <mpt/rma/agent/letter.hpp>
 #include <mpt/rma/element.hpp>
 #include <mpt/rma/memory.hpp>
@@ -64,10 +66,13 @@ template <class Stack> class agent {
     bool const locked_; // all elements change under the part's lock
     [[no_unique_address]] world_type world_{};
     typename world_type::atomics::template atomic<bool> stop_{false};
+    using turn_type = typename lock::pthread::template type<world_type>;
+    turn_type turn_{}; // to take letters and do them: the agent, or a thread of the program that helps it
     std::vector<std::byte> letter_, answer_;
     std::map<std::int32_t, std::uint32_t> refused_; // by sender
     nanoseconds nap_ = shortest_nap;
     std::uint32_t armed_ = 0; // the bell's word at the last nap
+    int looks_ = 0;           // in a row that found nothing
     world::helper thread_;    // the last: it begins at once
 
 public:
@@ -79,10 +84,27 @@ public:
     }
     agent(agent const&) = delete;
 
+    /// Does what the agent has been asked for: for a thread that waits, and looks more often than the agent wakes. False: somebody
+    /// is at it.
+    bool help() {
+        typename turn_type::node place;
+        if (!turn_.try_acquire(place)) return false;
+        in_turn const mine{turn_, place};
+        while (auto* const a = wire_.improbe(any_source, ask_tag)) serve(*a);
+        return true;
+    }
+
 private:
+    struct in_turn {
+        turn_type& turn;
+        typename turn_type::node& place;
+        ~in_turn() { turn.release(place); }
+    };
     void run() noexcept {
         try {
-            while (auto* const a = next()) serve(*a);
+            while (!stopped()) {
+                if (!look()) rest();
+            }
         } catch (error const& e) {
             // The job is over, and so are we; or we cannot go on, and who waits for us would wait for ever.
             if (!job_.aborted()) job_.abort(1, e.what());
@@ -90,20 +112,20 @@ private:
     }
     bool stopped() const noexcept { return stop_.load(std::memory_order_acquire); } // sync(rma.stop): acquire
 
-    /// The next letter; null: stop() was called.
-    protocol::arrival* next() {
-        for (int looks = 0; !stopped(); ++looks) {
-            if (auto* const a = wire_.improbe(any_source, ask_tag)) return a;
-            if (looks < patience) {
-                world_.yield();
-                continue;
-            }
-            auto const armed = control_.agent.arm(job_.fences());
-            if (auto* const a = wire_.improbe(any_source, ask_tag)) return a;
-            if (!stopped()) sleep(armed);
-            looks = 0;
-        }
-        return nullptr;
+    /// Does the next letter. False: there is none.
+    bool look() {
+        typename turn_type::node place;
+        turn_.acquire(place);
+        in_turn const mine{turn_, place};
+        auto* const a = wire_.improbe(any_source, ask_tag);
+        if (a) serve(*a), looks_ = 0;
+        return a != nullptr;
+    }
+    void rest() {
+        if (++looks_ <= patience) return world_.yield();
+        auto const armed = control_.agent.arm(job_.fences());
+        if (!look() && !stopped()) sleep(armed);
+        looks_ = 0;
     }
     /// The bell's word has changed since the last nap: somebody rang.
     void sleep(std::uint32_t armed) {

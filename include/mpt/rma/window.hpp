@@ -130,6 +130,9 @@ public:
     void compare_and_swap(void const* from, void const* expected, void* result, datatype const& type, rank target,
                           std::int64_t displacement);
 
+    /// Does what others have asked of this rank's agent: for a thread that waits for them. False: there is no agent, or it is at it.
+    bool help() { return agent_ && agent_->help(); }
+
     // --- synchronisation: window/sync.hpp ---------------------------------------------------------------------------------------
     /// Collective. Section 12.5.1.
     void fence(promises p = {});

@@ -12,7 +12,8 @@
 ///   Order     fence() orders the stores of the direct way by an instruction, and confirms what agents owe; quiet() is a full fence.
 ///             Elements of 1, 2, 4 or 8 bytes, atomic updates and signals are released, and acquired by g(), fetch() and who waits.
 ///   Wake      who waits for memory (await) naps at most MPT_NAP. Where CPUs are scarce, a store of an element, an update and a
-///             signal ring the bell of the PE it goes to; a signal rings always.
+///             signal ring the bell of the PE it goes to; a signal rings always. Who waits does what its agent is asked for, too:
+///             a signal in static data needs no other thread to run.
 ///   Cost      x86-64, g++ 12 -O2, from entry to return: 8 bytes: p() 11 instructions, g() 9, put() 12 where the compiler knows the size,
 ///             add() and fetch_add() 11; with the look whether CPUs are scarce.
 ///   Threads   any number at once; the constructor and finish() are collective.
@@ -132,6 +133,8 @@ public:
     template <class T> static T seen(T const* own) noexcept;
     /// Returns when come() is true, which is made of seen(); serves everybody meanwhile. Throws where the job is ended.
     template <class Come> void await(Come const& come);
+    /// Serves everybody once: for who tests again and again.
+    void look_around();
 
 private:
     using fences = typename world_type::atomics::fences;

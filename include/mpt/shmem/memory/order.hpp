@@ -32,10 +32,17 @@ template <class Stack> template <class Come> void memory<Stack>::await(Come cons
         if (come()) [[likely]]
             return;
         if (i % 256 != 0) continue;
-        lane.enter([&](auto&) { lane.step(); });
+        look_around();
         if (i > alone) run_->world().yield();
     }
     lane.wait({wait_for::receive, context_, any_source, any_tag, 0}, [&](auto&) { return come(); });
+}
+
+/// What comes meanwhile: messages, and what others ask of this PE's static data.
+template <class Stack> void memory<Stack>::look_around() {
+    if (window_->help()) return;
+    auto& lane = run_->lane_of(context_);
+    lane.enter([&](auto&) { lane.step(); });
 }
 
 template <class Stack> void memory<Stack>::ring(rank pe) noexcept {

@@ -131,7 +131,7 @@ template <class Stack> void memory<Stack>::put_signal(void* dest, void const* so
         copy_bytes(at(dest, pe), static_cast<std::byte const*>(source), n);
     else {
         put_far(dest, source, n, pe);
-        window_->flush(pe);
+        if (is_direct(word)) window_->flush(pe); // else both are the agent's, in their order, or the data are there already
     }
     signal(word, value, op, pe);
 }

@@ -2,13 +2,13 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <list>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "memory_conformance.hpp"
+#include "support/huge_pages.hpp"
 #include <mpt/core/error.hpp>
 
 #include <sys/mman.h>
@@ -40,28 +40,6 @@ public:
     variable& operator=(variable const&) = delete;
 };
 
-/// Huge pages of 2 MiB set aside for a test: what was there before comes back.
-class set_aside {
-    static constexpr auto file = "/proc/sys/vm/nr_hugepages";
-    long before_ = -1;
-    static long read() {
-        long n = -1;
-        std::ifstream{file} >> n;
-        return n;
-    }
-
-public:
-    explicit set_aside(long pages) : before_{read()} { std::ofstream{file} << before_ + pages; }
-    ~set_aside() { std::ofstream{file} << before_; }
-    set_aside(set_aside const&) = delete;
-    set_aside& operator=(set_aside const&) = delete;
-    explicit operator bool() const {
-        auto const here = mem::look_around();
-        auto const* const pool = here.pool(2 << 20);
-        return pool && pool->free >= 8;
-    }
-};
-
 template <class K> void is_memory(mem::mapping const& m, std::size_t n) {
     ASSERT_EQ(m.range.size(), n);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(m.range.data()) % K::page, 0u);
@@ -73,7 +51,9 @@ template <class K> void is_memory(mem::mapping const& m, std::size_t n) {
 }
 
 // --- the laws of all kinds -----------------------------------------------------------------------------------------------------------
-template <class K> struct mem_kinds : testing::Test {};
+template <class K> struct mem_kinds : testing::Test {
+    test::huge_pages_turn alone; // some take huge pages where the system has them: tests that count them wait
+};
 TYPED_TEST_SUITE(mem_kinds, mpt::test::all_kinds);
 
 TYPED_TEST(mem_kinds, give_untouched_zeroed_aligned_memory_or_a_reason) {
@@ -158,8 +138,8 @@ TEST(mem_mcdram, that_is_not_there_is_nothing_or_something_else_or_an_error) {
 }
 
 TEST(mem_hugepage, comes_from_the_systems_pool_where_it_has_enough) {
-    set_aside const pages{8};
-    if (!pages) GTEST_SKIP() << "no huge pages can be set aside here (/proc/sys/vm/nr_hugepages)";
+    test::huge_pages const pages{8};
+    if (!pages.why_not().empty()) GTEST_SKIP() << pages.why_not();
     using kind = mem::hugepage<4_MiB>; // two pages each
     auto const m = kind::map(8 << 20);
     ASSERT_EQ(m.range.size(), 8u << 20) << m.why;
@@ -172,8 +152,8 @@ TEST(mem_hugepage, comes_from_the_systems_pool_where_it_has_enough) {
 }
 
 TEST(mem_hugepage, is_transparent_where_the_pool_is_scarce) {
-    set_aside const pages{8};
-    if (!pages) GTEST_SKIP() << "no huge pages can be set aside here (/proc/sys/vm/nr_hugepages)";
+    test::huge_pages const pages{8};
+    if (!pages.why_not().empty()) GTEST_SKIP() << pages.why_not();
     auto const here = mem::look_around();
     auto const n = (here.pool(2 << 20)->available() + 2) << 21;
     auto const m = mem::hugepage<2_MiB>::map(n);

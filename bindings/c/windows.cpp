@@ -9,6 +9,7 @@
 #include "collectives.hpp"
 #include "communicators.hpp"
 #include "entries.hpp"
+#include "session.hpp"
 #include "text.hpp"
 
 namespace mpt::c {
@@ -105,9 +106,13 @@ void Win_get_info(call& on, win& w, MPI_Info& used) {
         std::lock_guard const g{on.of().changing};
         made->hints = hints::shown(w.hints);
     }
+    made->hints.set("mpi_memory_alloc_kinds", memory_kinds);
     if (auto const is = on.of().run().heap().placed_as(w.base)) { // what has become of the hints
+        auto const kilobytes = is->page.value >> 10;
         made->hints.set("mpt_mem_affinity", std::string{to_string(is->kind)});
-        made->hints.set("mpt_mem_pg_sz", std::to_string(is->page.value));
+        made->hints.set("mpt_mem_pg_sz",
+                        kilobytes % 1024 == 0 ? std::to_string(kilobytes >> 10) + 'M' : std::to_string(kilobytes) + 'K');
+        made->hints.set("mpt_mem_pages", std::string{is->pages_from});
     }
     used = binding::publish<MPI_Info>(on.of().infos, std::move(made));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "../support/huge_pages.hpp"
 #include "shared.hpp"
 
 namespace {
@@ -326,6 +327,44 @@ MPI_Info info_of(texts const& wanted) {
     return made;
 }
 
+/// A window of 3 MiB by each rank, put into by the other; what it says of its pages.
+texts with_pages(char const* size) {
+    texts told;
+    ranks(2, [&](int me, int) {
+        auto hints = info_of({{"mpt_mem_pg_sz", size}});
+        int* base = nullptr;
+        MPI_Win w = MPI_WIN_NULL;
+        constexpr int count = (3 << 20) / sizeof(int);
+        ASSERT_EQ(MPI_Win_allocate(count * sizeof(int), sizeof(int), hints, MPI_COMM_WORLD, &base, &w), MPI_SUCCESS);
+        MPI_Info_free(&hints);
+        std::vector<int> const mine(count, 7 + me);
+        MPI_Win_fence(0, w);
+        MPI_Put(mine.data(), count, MPI_INT, 1 - me, 0, count, MPI_INT, w);
+        MPI_Win_fence(0, w);
+        EXPECT_EQ(base[0], 8 - me);
+        EXPECT_EQ(base[count - 1], 8 - me);
+        if (me == 0) told = hints_of(w);
+        expect_free(w);
+    });
+    return told;
+}
+
+TEST(CWindows, PagesOfAWindowAreThoseOfTheSystemsPoolWhileItHasSome) {
+    EXPECT_FALSE(with_pages("4K").contains("mpt_mem_pages")) << "nothing was asked for";
+    {
+        mpt::test::huge_pages const pool{4};
+        if (!pool.why_not().empty()) GTEST_SKIP() << pool.why_not();
+        auto const told = with_pages("2M");
+        EXPECT_EQ(told.at("mpt_mem_pages"), "hugetlb");
+        EXPECT_EQ(told.at("mpt_mem_pg_sz"), "2M");
+        EXPECT_EQ(told.at("mpt_mem_affinity"), "SYS_DEFAULT");
+        EXPECT_EQ(pool.free(), 4u);
+    }
+    mpt::test::huge_pages const scarce{1};
+    auto const told = with_pages("2M").at("mpt_mem_pages");
+    EXPECT_TRUE(told == "base" || told == "transparent") << told;
+}
+
 TEST(CWindows, HintsThatMakeSenseAreKept) {
     ranks(2, [](int, int) {
         texts known{{"no_locks", "false"},
@@ -334,7 +373,8 @@ TEST(CWindows, HintsThatMakeSenseAreKept) {
                     {"same_size", "false"},
                     {"same_disp_unit", "false"},
                     {"mpi_accumulate_granularity", "0"},
-                    {"alloc_shared_noncontig", "false"}};
+                    {"alloc_shared_noncontig", "false"},
+                    {"mpi_memory_alloc_kinds", "mpi,system"}};
         auto const plain = allocated(MPI_COMM_WORLD, 1);
         EXPECT_EQ(hints_of(plain.win), known);
         expect_free(plain.win);

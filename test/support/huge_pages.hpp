@@ -3,7 +3,7 @@
 ///        huge_pages const pool{8};                      eight pages of 2 MiB, free: nobody else's test has any meanwhile
 ///        if (!pool.why_not().empty()) GTEST_SKIP() << pool.why_not();
 ///
-///   Before and after it the pool is as the machine has it. Tests that change it take turns.
+///   Before and after it the pool is as the machine has it. Tests that change it, or take of it, take turns (huge_pages_turn).
 #pragma once
 #include <cstdint>
 #include <fstream>
@@ -17,10 +17,27 @@
 
 namespace mpt::test {
 
+/// Held by one process of the machine; as often as it likes, by one thread.
+class huge_pages_turn {
+    static inline int held_ = 0, file_ = -1;
+
+public:
+    huge_pages_turn() {
+        if (held_++ != 0) return;
+        file_ = ::open("/tmp/mpt-huge-pages.turn", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (file_ >= 0) ::flock(file_, LOCK_EX);
+    }
+    ~huge_pages_turn() {
+        if (--held_ == 0 && file_ >= 0) ::close(file_);
+    }
+    huge_pages_turn(huge_pages_turn const&) = delete;
+    huge_pages_turn& operator=(huge_pages_turn const&) = delete;
+};
+
 class huge_pages {
     static constexpr std::uint64_t page = 2 << 20;
     static constexpr char const* file = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
-    int turn_ = ::open("/tmp/mpt-huge-pages.turn", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    huge_pages_turn turn_;
     std::uint64_t before_ = 0;
     std::string why_not_;
 
@@ -36,7 +53,6 @@ class huge_pages {
 
 public:
     explicit huge_pages(std::uint64_t n) {
-        if (turn_ >= 0) ::flock(turn_, LOCK_EX);
         auto const is = now();
         before_ = is.pages;
         auto const used = is.pages - is.free; // by others: they keep theirs
@@ -45,7 +61,6 @@ public:
     }
     ~huge_pages() {
         if (free() + before_ != 0) write(before_);
-        if (turn_ >= 0) ::close(turn_);
     }
     huge_pages(huge_pages const&) = delete;
     huge_pages& operator=(huge_pages const&) = delete;

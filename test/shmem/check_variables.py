@@ -46,7 +46,7 @@ class Pool:
         self.pages, self.before, self.made = pages, None, False
 
     def __enter__(self):
-        self.turn = os.open('/tmp/mpt-huge-pages.turn', os.O_RDWR | os.O_CREAT, 0o666)
+        self.turn = os.open('/tmp/mpt-test-huge-pages.turn', os.O_RDWR | os.O_CREAT, 0o666)
         fcntl.flock(self.turn, fcntl.LOCK_EX)
         try:
             with open(self.file, encoding='ascii') as file:

@@ -24,7 +24,7 @@ class huge_pages_turn {
 public:
     huge_pages_turn() {
         if (held_++ != 0) return;
-        file_ = ::open("/tmp/mpt-huge-pages.turn", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        file_ = ::open("/tmp/mpt-test-huge-pages.turn", O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (file_ >= 0) ::flock(file_, LOCK_EX);
     }
     ~huge_pages_turn() {

@@ -6,6 +6,7 @@
 //     rndv_get               the receiver reads the sender's memory, alone
 //     rndv_get_both_ends     both copy
 //     rndv_put               two copies, in pieces
+//   layouts/PROTOCOL/N/R     the same with N bytes in runs of R, as far apart, on both sides
 //   round_trip/role:memcpy   the same with one memcpy each way and a flag
 #include <algorithm>
 #include <cstring>
@@ -31,31 +32,51 @@ values forced(std::string_view protocol, std::size_t n) {
 int each(std::size_t n) { return static_cast<int>(std::clamp<std::size_t>((256u << 10) / n, 1, 100)); }
 
 /// The first byte of a message says whether another follows.
-template <class World> void measured_rank(World world, benchmark::State& state, std::span<char> from, std::span<char> into) {
-    from.front() = 1;
-    bench::in_batches(state, each(from.size()), [&] {
+struct two_buffers {
+    std::span<char> from, into;
+};
+template <class World, class From, class Into>
+void measured_rank(World world, benchmark::State& state, two_buffers b, From const& from, Into&& into) {
+    b.from.front() = 1;
+    bench::in_batches(state, each(static_cast<std::size_t>(state.range(0))), [&] {
         world.send(from, 1);
         world.recv(into, 1);
     });
-    if (into.front() != 1) state.SkipWithError("the echo came back changed");
-    from.front() = 0;
+    if (b.into.front() != 1) state.SkipWithError("the echo came back changed");
+    b.from.front() = 0;
     world.send(from, 1);
 }
-template <class World> void echoing_rank(World world, std::span<char> from, std::span<char> into) {
-    while (world.recv(into, 0), into.front() != 0) {
-        from.front() = into.front();
+template <class World, class From, class Into> void echoing_rank(World world, two_buffers b, From const& from, Into&& into) {
+    while (world.recv(into, 0), b.into.front() != 0) {
+        b.from.front() = b.into.front();
         world.send(from, 0);
     }
+}
+template <class World, class From, class Into>
+void either_rank(World world, benchmark::State& state, two_buffers b, From const& from, Into&& into) {
+    auto const cores = bench::allowed_cores();
+    bench::pin_to(cores[static_cast<std::size_t>(world.rank()) % cores.size()]);
+    if (world.rank() == 0) measured_rank(world, state, b, from, into);
+    else echoing_rank(world, b, from, into);
 }
 
 void round_trip(benchmark::State& state, std::string_view protocol) {
     auto const n = static_cast<std::size_t>(state.range(0));
-    auto const cores = bench::allowed_cores();
     mpt::local_job(2, forced(protocol, n), [&](auto world) -> void {
         std::vector<char> from(n), into(n);
-        bench::pin_to(cores[static_cast<std::size_t>(world.rank()) % cores.size()]);
-        if (world.rank() == 0) measured_rank(world, state, from, into);
-        else echoing_rank(world, from, into);
+        either_rank(world, state, {from, into}, from, into);
+    });
+}
+
+void layouts(benchmark::State& state, std::string_view protocol) {
+    auto const n = state.range(0), run = state.range(1);
+    auto const runs = mpt::datatype::hvector(n / run, run, 2 * run, mpt::datatype::named(mpt::element_kind::byte));
+    auto v = forced(protocol, static_cast<std::size_t>(n));
+    v.set<"MPT_PIPELINE_MAX">("0");
+    mpt::local_job(2, v, [&](auto world) -> void {
+        std::vector<char> from(static_cast<std::size_t>(2 * n)), into(from.size());
+        mpt::typed_sink sink{into.data(), 1, runs};
+        either_rank(world, state, {from, into}, mpt::typed_source{from.data(), 1, runs}, sink);
     });
 }
 
@@ -98,5 +119,11 @@ int main(int argc, char** argv) {
             ->UseManualTime()
             ->Iterations(bench::batches);
     }
+    for (int run : {64, 512, 4096})
+        for (std::string_view p : {"rndv_get", "rndv_put"})
+            benchmark::RegisterBenchmark(("layouts/" + std::string{p}).c_str(), [p](auto& s) { layouts(s, p); })
+                ->Args({1 << 20, run})
+                ->UseManualTime()
+                ->Iterations(bench::batches);
     return bench::run_registered(argc, argv);
 }

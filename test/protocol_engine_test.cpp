@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <gtest/gtest.h>
+#include <mpt/datatype/typed.hpp>
 #include <mpt/transport/stream.hpp>
 
 #include "support/dice.hpp"
@@ -229,6 +230,222 @@ TEST_F(protocol_engine_pipeline, a_receive_that_is_forsaken_while_it_hopes_lets_
     EXPECT_EQ(r->result.how, status::peer_gone);
     EXPECT_TRUE(all[1].can_sleep());
     all[1].drop(*r);
+}
+
+// --- layouts: what the receiver reads run by run --------------------------------------------------------------------------
+
+/// Runs as a list that anybody can follow: places in a buffer, in the order of the message.
+struct placed {
+    std::vector<std::int64_t> lengths, at;
+    std::int64_t bytes = 0, hull = 0;
+
+    std::size_t room() const { return static_cast<std::size_t>(hull); }
+    mpt::datatype type() const { return mpt::datatype::hindexed(lengths, at, mpt::datatype::named(mpt::element_kind::byte)); }
+    std::vector<std::byte> packed(std::vector<std::byte> const& memory) const {
+        std::vector<std::byte> p;
+        for (std::size_t i = 0; i < at.size(); ++i)
+            p.insert(p.end(), memory.begin() + at[i], memory.begin() + at[i] + lengths[i]);
+        return p;
+    }
+    void unpack(std::vector<std::byte> const& p, std::vector<std::byte>& memory) const {
+        std::size_t k = 0;
+        for (std::size_t i = 0; i < at.size(); ++i)
+            for (std::int64_t b = 0; b < lengths[i] && k < p.size(); ++b) memory[static_cast<std::size_t>(at[i] + b)] = p[k++];
+    }
+};
+
+/// Of at least so many bytes: one run, regular ones (forwards or backwards), or any, in any order.
+placed any_places(mpt::test::dice& random, std::int64_t bytes) {
+    placed p;
+    auto const pick = [&](std::int64_t n) { return static_cast<std::int64_t>(random.below(static_cast<unsigned>(n))); };
+    auto const shape = pick(4);
+    auto const most = shape == 0 ? bytes : std::int64_t{1} << (3 + pick(12));
+    auto const fixed = 1 + pick(most), gap = 1 + pick(most);
+    for (std::int64_t end = 0; p.bytes < bytes;) {
+        auto const n = shape == 0 ? bytes : shape == 3 ? 1 + pick(most) : fixed;
+        p.at.push_back(end), p.lengths.push_back(n);
+        p.bytes += n, p.hull = end + n;
+        end = p.hull + (shape == 3 ? pick(most) : gap);
+    }
+    if (shape == 2) std::ranges::reverse(p.at);
+    if (shape == 3)
+        for (auto i = p.at.size(); i > 1; --i) {
+            auto const k = static_cast<std::size_t>(pick(static_cast<std::int64_t>(i)));
+            std::swap(p.at[i - 1], p.at[k]), std::swap(p.lengths[i - 1], p.lengths[k]);
+        }
+    return p;
+}
+
+/// One message between two layouts, against the lists.
+template <class Transport> struct laid_out_message {
+    mpt::test::engines<Transport>& all;
+    placed const mine, theirs;
+    std::vector<std::byte> memory = pattern(mine.room(), 3), into = std::vector<std::byte>(theirs.room(), std::byte{0xee});
+    mpt::typed_source from{memory.data(), 1, mine.type()};
+    mpt::typed_sink room{into.data(), 1, theirs.type()};
+    int sender = 0;
+    request *s = nullptr, *r = nullptr;
+
+    void send() {
+        s = all[sender].make();
+        s->from = mpt::source::of(from), s->peer = 1 - sender, s->wanted = {here, 1 - sender, 3};
+        all[sender].send(*s);
+    }
+    void receive() {
+        r = all[1 - sender].make();
+        r->into = mpt::sink::of(room), r->wanted = {here, sender, 3};
+        all[1 - sender].receive(*r);
+    }
+    void check() {
+        ASSERT_TRUE(all.run([&] { return s->complete && r->complete; }));
+        EXPECT_EQ(s->result.how, status::ok);
+        EXPECT_EQ(r->result.how, theirs.bytes < mine.bytes ? status::truncated : status::ok);
+        EXPECT_EQ(r->result.bytes, static_cast<std::uint64_t>(mine.bytes));
+        std::vector<std::byte> wanted(theirs.room(), std::byte{0xee});
+        theirs.unpack(mine.packed(memory), wanted);
+        EXPECT_TRUE(into == wanted);
+        all[sender].drop(*s), all[1 - sender].drop(*r);
+        for (int i : {0, 1}) EXPECT_TRUE(all[i].can_sleep() && all[i].drained());
+    }
+};
+placed regular_places(std::int64_t count, std::int64_t length, std::int64_t stride) {
+    placed p;
+    for (std::int64_t i = 0; i < count; ++i) p.at.push_back(i * stride), p.lengths.push_back(length);
+    p.bytes = count * length, p.hull = (count - 1) * stride + length;
+    return p;
+}
+placed one_place(std::int64_t bytes) { return regular_places(1, bytes, bytes); }
+/// No two lengths, no two distances in a row are alike.
+placed uneven_places(std::int64_t count, std::int64_t length) {
+    placed p;
+    for (std::int64_t i = 0; i < count; ++i) {
+        p.at.push_back(p.hull), p.lengths.push_back(length + i % 3);
+        p.bytes += length + i % 3, p.hull += 2 * length + i % 5 + 3;
+    }
+    return p;
+}
+
+TYPED_TEST(protocol_engine, random_layouts_arrive_whatever_the_other_side_has) {
+    mpt::test::seeds const seeds{1};
+    mpt::test::dice random{seeds.first};
+    for (bool alone : {false, true}) { // the sender pushes, or is read
+        engine_limits limits;
+        if (alone) limits.pipeline_max = 0;
+        mpt::test::engines<TypeParam> all{2, limits};
+        for (int i = 0; i < 60; ++i) {
+            SCOPED_TRACE(testing::Message() << "seed " << seeds.first << " message " << i << " alone " << alone);
+            auto const n = 10'000 + static_cast<std::int64_t>(random.below(400'000));
+            auto const wish = random.below(3) == 0 ? n / 2 : n;
+            laid_out_message<TypeParam> m{.all = all, .mine = any_places(random, n), .theirs = any_places(random, wish)};
+            m.sender = static_cast<int>(random.below(2));
+            if (random.coin()) m.receive(), m.send();
+            else m.send(), all.settle(), m.receive();
+            m.check();
+            if (this->HasFailure()) return;
+        }
+    }
+}
+
+struct protocol_engine_runs : testing::Test {
+    using transport = mpt::transport::smp<>;
+    using message = laid_out_message<transport>;
+    static engine_limits alone() {
+        engine_limits l;
+        l.pipeline_max = 0;
+        return l;
+    }
+    mpt::test::engines<transport> all{2, alone()};
+
+    void copied(placed const& mine, placed const& theirs, bool once) {
+        SCOPED_TRACE(testing::Message() << mine.at.size() << " runs to " << theirs.at.size());
+        auto const pulled = all[1].counted().pulled, pushed = all[1].counted().pushed;
+        auto const n = static_cast<std::uint64_t>(std::min(mine.bytes, theirs.bytes));
+        message m{.all = all, .mine = mine, .theirs = theirs};
+        m.receive(), m.send(), m.check();
+        EXPECT_EQ(all[1].counted().pulled.bytes - pulled.bytes, once ? n : 0);
+        EXPECT_EQ(all[1].counted().pushed.bytes - pushed.bytes, once ? 0 : n);
+    }
+};
+
+TEST_F(protocol_engine_runs, two_layouts_are_copied_once_where_their_runs_are_long) {
+    constexpr std::int64_t n = 400'000;
+    placed const all_shapes[]{one_place(n), regular_places(100, 4000, 9000), regular_places(600, 600, 601),
+                              uneven_places(300, 1333)};
+    for (auto const& mine : all_shapes)
+        for (auto const& theirs : all_shapes)
+            if (mine.at.size() > 1 || theirs.at.size() > 1) copied(mine, theirs, true);
+}
+
+TEST_F(protocol_engine_runs, short_runs_on_either_side_are_brought_in_pieces) {
+    constexpr std::int64_t n = 160'000;
+    copied(regular_places(n / 16, 16, 40), one_place(n), false);
+    copied(one_place(n), regular_places(n / 16, 16, 40), false);
+    copied(uneven_places(n / 20, 19), regular_places(16, n / 16, n), false);
+    copied(regular_places(16, n / 16, n), uneven_places(n / 20, 19), false);
+}
+
+TEST_F(protocol_engine_runs, a_layout_is_read_though_its_sender_stays_away) {
+    mpt::test::engines<transport> both{2};
+    for (auto const& mine : {regular_places(100, 4000, 9000), uneven_places(300, 1333)}) {
+        message m{.all = both, .mine = mine, .theirs = uneven_places(400, 1111)};
+        m.send(), m.receive();
+        for (std::uint32_t i = 0; i < hope_rounds + 200 && !m.r->complete; ++i) both[1].progress();
+        EXPECT_TRUE(m.r->complete) << "it needs nothing of the sender";
+        EXPECT_FALSE(m.s->complete) << "its memory is still the message's";
+        m.check();
+    }
+    EXPECT_EQ(both[1].counted().pulled.messages, 2u);
+}
+
+TEST_F(protocol_engine_runs, what_only_a_lost_peer_could_end_is_given_up_with_its_table) {
+    mpt::test::engines<transport> both{2};
+    message m{.all = both, .mine = uneven_places(300, 1333), .theirs = uneven_places(300, 1333)};
+    m.send(), m.receive();
+    both[1].progress();
+    EXPECT_EQ(m.r->at, phase::hoping);
+    both[1].forsake(*m.r), both[0].forsake(*m.s);
+    EXPECT_EQ(m.r->result.how, status::peer_gone);
+    EXPECT_EQ(m.s->result.how, status::peer_gone);
+    EXPECT_FALSE(m.r->by_runs || m.s->by_runs);
+    both[0].drop(*m.s), both[1].drop(*m.r);
+}
+
+TEST_F(protocol_engine_runs, memory_of_the_arena_is_read_as_any_other) {
+    for (auto const& mine : {regular_places(100, 4000, 9000), uneven_places(300, 1333), regular_places(800, 520, 521)}) {
+        auto const theirs = one_place(mine.bytes);
+        auto const there = all.heap(0).extent(mine.room());
+        ASSERT_EQ(there.size(), mine.room());
+        auto const memory = pattern(mine.room());
+        std::ranges::copy(memory, there.begin());
+        std::vector<std::byte> into(theirs.room());
+        mpt::typed_source const from{there.data(), 1, mine.type()};
+        auto* const s = all[0].make();
+        s->from = mpt::source::of(from), s->peer = 1, s->wanted = {here, 1, 3};
+        all[0].send(*s);
+        auto* const r = start_receive(all[1], 0, 3, into);
+        ASSERT_TRUE(all.run([&] { return s->complete && r->complete; }));
+        EXPECT_TRUE(into == mine.packed(memory));
+        all[0].drop(*s), all[1].drop(*r);
+    }
+    EXPECT_EQ(all[1].counted().pulled.messages, 3u);
+}
+
+TEST_F(protocol_engine_runs, a_message_to_oneself_is_copied_once_too) {
+    auto const mine = uneven_places(300, 1333), theirs = regular_places(300, 1500, 1600);
+    std::vector<std::byte> const memory = pattern(mine.room());
+    std::vector<std::byte> into(theirs.room()), wanted(theirs.room());
+    mpt::typed_source const from{memory.data(), 1, mine.type()};
+    mpt::typed_sink room{into.data(), 1, theirs.type()};
+    auto* const s = all[0].make();
+    auto* const r = all[0].make();
+    s->from = mpt::source::of(from), s->peer = 0, s->wanted = {here, 0, 3};
+    r->into = mpt::sink::of(room), r->wanted = {here, 0, 3};
+    all[0].send(*s), all[0].receive(*r);
+    ASSERT_TRUE(all.run([&] { return s->complete && r->complete; }));
+    theirs.unpack(mine.packed(memory), wanted);
+    EXPECT_TRUE(into == wanted);
+    EXPECT_EQ(all[0].counted().pulled.messages, 1u);
+    all[0].drop(*s), all[0].drop(*r);
 }
 
 TYPED_TEST(protocol_engine, a_sleeping_receiver_keeps_no_more_than_its_cap_and_nothing_is_lost) {

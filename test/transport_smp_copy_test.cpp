@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -48,6 +49,24 @@ TEST_F(smp_copy, memory_that_is_not_mapped_is_a_bad_address_also_behind_good_pag
     EXPECT_EQ(smp::read_process(smp::own_process(), into.data(), address(m.at), m.n), status::bad_address);
     EXPECT_EQ(smp::read_process(smp::own_process(), m.at, address(into.data()), m.n), status::bad_address);
     EXPECT_EQ(smp::read_process(smp::own_process(), into.data(), 4096, 16), status::bad_address);
+}
+
+TEST_F(smp_copy, runs_go_to_runs_of_other_lengths_and_a_page_that_is_not_there_is_a_bad_address) {
+    mapping const m{4 * 4096};
+    for (std::size_t i = 0; i < m.n; ++i) m.at[i] = static_cast<std::byte>(i % 251);
+    std::vector<std::byte> into(3000, std::byte{0xee}), wanted = into;
+    memory_run const theirs[]{{5, 700}, {4000, 1}, {2000, 799}};
+    memory_run const ours[]{{address(into.data()) + 10, 1000}, {address(into.data()) + 2000, 500}};
+    std::copy_n(m.at + 5, 700, wanted.data() + 10);
+    wanted[710] = m.at[4000];
+    std::copy_n(m.at + 2000, 299, wanted.data() + 711);
+    std::copy_n(m.at + 2299, 500, wanted.data() + 2000);
+    EXPECT_EQ(smp::read_process_runs(smp::own_process(), ours, address(m.at), theirs), status::ok);
+    EXPECT_EQ(into, wanted);
+    ASSERT_EQ(::mprotect(m.at + 2 * 4096, 2 * 4096, PROT_NONE), 0);
+    memory_run const bad[]{{5, 700}, {2 * 4096 + 8, 800}};
+    EXPECT_EQ(smp::read_process_runs(smp::own_process(), ours, address(m.at), bad), status::bad_address);
+    EXPECT_EQ(smp::read_process_runs(0x3fffffff, ours, address(m.at), theirs), status::peer_gone);
 }
 
 TEST_F(smp_copy, a_read_only_buffer_cannot_be_written) {

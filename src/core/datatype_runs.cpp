@@ -85,7 +85,7 @@ bool walk(step const& s, std::uint64_t memory, std::int64_t offset, list_of_runs
 
 } // namespace
 
-listed_runs typed_runs::list(std::size_t offset, std::size_t most, std::span<memory_run> into) const noexcept {
+listed_runs detail::typed_data::list(std::size_t offset, std::size_t most, std::span<memory_run> into) const noexcept {
     list_of_runs found{into, most};
     walk(all(), memory(), static_cast<std::int64_t>(offset), found);
     return found.so_far();

@@ -2,6 +2,7 @@
 #include <mpt/transport/smp/copy.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <sys/prctl.h>
 #include <sys/uio.h>
@@ -41,7 +42,34 @@ status move_all(call& one, std::int32_t pid, std::uint64_t mine, std::uint64_t t
     return status::ok;
 }
 
+using vectors = std::array<iovec, most_runs_per_get>;
+std::span<iovec> vectors_of(vectors& all, std::span<memory_run const> runs, std::uint64_t base) noexcept {
+    auto const n = std::min(runs.size(), all.size());
+    for (std::size_t i = 0; i < n; ++i) all[i] = {reinterpret_cast<void*>(base + runs[i].at), runs[i].bytes};
+    return std::span{all}.first(n);
+}
+/// Without its first n bytes.
+std::span<iovec> rest_of(std::span<iovec> v, std::size_t n) noexcept {
+    while (!v.empty() && n >= v.front().iov_len) n -= v.front().iov_len, v = v.subspan(1);
+    if (n != 0) v.front() = {static_cast<std::byte*>(v.front().iov_base) + n, v.front().iov_len - n};
+    return v;
+}
+
 } // namespace
+
+status read_process_runs(std::int32_t pid, std::span<memory_run const> into, std::uint64_t from,
+                         std::span<memory_run const> theirs) noexcept {
+    vectors ours, others;
+    auto here = vectors_of(ours, into, 0), there = vectors_of(others, theirs, from);
+    while (!here.empty() && !there.empty()) {
+        auto const moved = ::process_vm_readv(pid, here.data(), here.size(), there.data(), there.size(), 0);
+        if (moved < 0 && errno == EINTR) continue;
+        if (moved < 0) return explain(errno);
+        if (moved == 0) return status::bad_address;
+        here = rest_of(here, static_cast<std::size_t>(moved)), there = rest_of(there, static_cast<std::size_t>(moved));
+    }
+    return status::ok;
+}
 
 status read_process(std::int32_t pid, void* into, std::uint64_t from, std::size_t n) noexcept {
     return move_all(::process_vm_readv, pid, reinterpret_cast<std::uintptr_t>(into), from, n);

@@ -1,7 +1,8 @@
 // rank_facade WIRE MODE [arguments]: what a rank does in the tests of the facade. WIRE is smp or stream.
 //   ring LAPS                  a token goes round; all add up
 //   megabyte ROUNDS            1 MB to the right neighbour, then from everybody to rank 0
-//   mixed ROUNDS SEED          messages of 0 to 4 MB, about every limit of the protocols, sent and received in every way
+//   mixed ROUNDS SEED          messages of 0 to 4 MB, about every limit of the protocols, sent and received in every way,
+//                              and some between layouts
 //   refuse-half ROUNDS SEED WHO  the same; in the middle of it the kernel begins to refuse CMA to rank WHO, or to all
 //   windows STEPS SEED         random one-sided programs on windows of every sort
 //   hang                       rank 0 waits for a message, the others in a barrier
@@ -150,6 +151,50 @@ void exchange(World world, std::vector<letter> const& letters, std::uint64_t rou
              "round " + std::to_string(round) + ", " + std::to_string(letters[i].size) + " bytes: not what was sent");
 }
 
+/// Blocks of one length, with gaps that are all alike, or not.
+struct blocks {
+    std::int64_t count, length;
+    bool even;
+
+    static blocks draw(std::mt19937_64& random, std::int64_t bytes) {
+        constexpr std::int64_t lengths[]{16, 600, 4096, 10'000};
+        auto const length = lengths[random() % std::size(lengths)];
+        return {bytes / length + 1, length, random() % 2 == 0};
+    }
+    std::int64_t bytes() const { return count * length; }
+    std::int64_t at(std::int64_t i) const { return i * (length + 40) + (even ? 0 : i % 3 * 8); }
+    datatype type() const {
+        std::vector<std::int64_t> const lengths(static_cast<std::size_t>(count), length);
+        std::vector<std::int64_t> places;
+        for (std::int64_t i = 0; i < count; ++i) places.push_back(at(i));
+        return datatype::hindexed(lengths, places, datatype::named(element_kind::byte));
+    }
+    data memory() const { return data(static_cast<std::size_t>(at(count))); }
+    /// f(byte, its number in the message), for the first n.
+    void each(data& memory, std::int64_t n, auto&& f) const {
+        for (std::int64_t i = 0; i < n; ++i)
+            f(memory[static_cast<std::size_t>(at(i / length) + i % length)], static_cast<std::size_t>(i));
+    }
+};
+
+/// A message whose places are others on each side. All ranks draw the same.
+template <class World> void layouts(World world, std::mt19937_64& random, std::uint64_t round) {
+    int const n = world.size(), to = (world.rank() + 1) % n, from = (world.rank() - 1 + n) % n;
+    auto const size = static_cast<std::int64_t>(std::min(draw_size(random), megabyte_size));
+    auto const mine = blocks::draw(random, size), theirs = blocks::draw(random, mine.bytes());
+    auto out = mine.memory(), in = theirs.memory();
+    mine.each(out, mine.bytes(), [&](std::byte& b, std::size_t i) { b = byte_at(seed_of(round, world.rank()), i); });
+    typed_source const source{out.data(), 1, mine.type()};
+    typed_sink sink{in.data(), 1, theirs.type()};
+    auto receive = world.irecv(sink, from, 3);
+    auto send = world.isend(source, to, 3);
+    must(receive.wait().bytes == static_cast<std::uint64_t>(mine.bytes()), "a layout of another size came");
+    send.wait();
+    theirs.each(in, mine.bytes(), [&](std::byte const& b, std::size_t i) {
+        must(b == byte_at(seed_of(round, from), i), "a layout brought something else");
+    });
+}
+
 template <class World, class F> void mixed(World world, std::uint64_t rounds, std::uint64_t seed, F&& half_way) {
     std::mt19937_64 random{seed}; // all ranks draw the same
     for (std::uint64_t round = 0; round < rounds; ++round) {
@@ -163,6 +208,7 @@ template <class World, class F> void mixed(World world, std::uint64_t rounds, st
         fill(out, seed_of(round, world.rank()));
         world.sendrecv(out, to, in, from);
         must(holds(in, seed_of(round, from)), "sendrecv brought something else");
+        layouts(world, random, round);
         world.barrier();
         must(world.allreduce(std::uint64_t{1} << world.rank().value) == (std::uint64_t{1} << n) - 1, "allreduce lost a rank");
     }

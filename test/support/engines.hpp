@@ -34,6 +34,7 @@ public:
         }
         for (auto& r : ranks_) r.job->arrive();
     }
+    mem::slice_heap& heap(int r) { return *ranks_[static_cast<std::size_t>(r)].heap; }
     engine& operator[](int r) { return *ranks_[static_cast<std::size_t>(r)].core; }
     /// Progress on all ranks until nothing moves for a while, or `enough`.
     template <class Enough> bool run(Enough&& enough) {

@@ -92,6 +92,53 @@ concept byte_sink = requires(S const& s, std::size_t offset, std::span<std::byte
     { s.contiguous() } noexcept -> std::same_as<std::optional<std::span<std::byte>>>;
 };
 
+/// Bytes side by side, by their address: nobody follows it here.
+struct memory_run {
+    std::uint64_t at = 0, bytes = 0;
+    friend bool operator==(memory_run const&, memory_run const&) = default;
+};
+/// Of a list: how many runs there are in it, and how many packed bytes those are.
+struct listed_runs {
+    std::size_t runs = 0, bytes = 0;
+};
+/// Runs of one length at one distance: run i is the `bytes` bytes at `at + i * stride`.
+struct regular_runs {
+    std::uint64_t at = 0, bytes = 0;
+    std::int64_t stride = 0;
+    std::uint64_t count = 0;
+};
+
+/// A layout that can say where its bytes lie, for who moves them himself.
+///
+///   l.list(offset, most, into)   the runs of the packed bytes from `offset` on: at most `most` bytes, and as many runs as fit
+///   l.regular()                  all of them, where they are regular
+template <class L>
+concept lists_runs = requires(L const& l, std::size_t offset, std::span<memory_run> into) {
+    { l.list(offset, offset, into) } noexcept -> std::same_as<listed_runs>;
+    { l.regular() } noexcept -> std::same_as<std::optional<regular_runs>>;
+};
+
+namespace detail {
+/// What a source or sink calls where its bytes do not lie side by side. list and regular are null where the layout does not list.
+template <class Move> struct layout_calls {
+    Move* move = nullptr;
+    listed_runs (*list)(void const* layout, std::size_t offset, std::size_t most,
+                        std::span<memory_run> into) noexcept = nullptr;
+    std::optional<regular_runs> (*regular)(void const* layout) noexcept = nullptr;
+
+    template <class L> static constexpr layout_calls of(Move* move) noexcept {
+        layout_calls c{move};
+        if constexpr (lists_runs<L>) {
+            c.list = [](void const* l, std::size_t offset, std::size_t most, std::span<memory_run> into) noexcept {
+                return static_cast<L const*>(l)->list(offset, most, into);
+            };
+            c.regular = [](void const* l) noexcept { return static_cast<L const*>(l)->regular(); };
+        }
+        return c;
+    }
+};
+} // namespace detail
+
 /// Bytes that lie side by side.
 class contiguous_source {
     std::span<std::byte const> bytes_;
@@ -127,11 +174,16 @@ static_assert(byte_sink<contiguous_sink>);
 
 /// Any byte_source, in three words. Contiguous: where the bytes are; else: the layout, and the function that reads it.
 class source {
-    using reader = void (*)(void const* layout, std::size_t offset, std::span<std::byte> into) noexcept;
+    using calls = detail::layout_calls<void(void const* layout, std::size_t offset, std::span<std::byte> into) noexcept>;
+
+    template <class S> static constexpr calls calls_of =
+        calls::of<S>([](void const* l, std::size_t offset, std::span<std::byte> into) noexcept {
+            static_cast<S const*>(l)->read(offset, into);
+        });
 
     void const* data_ = nullptr;
     std::size_t size_ = 0;
-    reader read_ = nullptr; // null: contiguous
+    calls const* layout_ = nullptr; // null: contiguous
 
 public:
     constexpr source() = default;
@@ -144,15 +196,19 @@ public:
     static source of(S const& layout) noexcept {
         if (auto const c = layout.contiguous()) return source{*c};
         source s{&layout, layout.size()};
-        s.read_ = [](void const* l, std::size_t offset, std::span<std::byte> into) noexcept {
-            static_cast<S const*>(l)->read(offset, into);
-        };
+        s.layout_ = &calls_of<S>;
         return s;
     }
     template <byte_source S> static source of(S const&&) = delete;
 
     std::size_t size() const noexcept { return size_; }
-    bool is_contiguous() const noexcept { return read_ == nullptr; }
+    bool is_contiguous() const noexcept { return layout_ == nullptr; }
+    /// Not contiguous, and list() and regular() may be asked: see lists_runs.
+    bool lists() const noexcept { return layout_ != nullptr && layout_->list != nullptr; }
+    listed_runs list(std::size_t offset, std::size_t most, std::span<memory_run> into) const noexcept {
+        return layout_->list(data_, offset, most, into);
+    }
+    std::optional<regular_runs> regular() const noexcept { return layout_->regular(data_); }
     /// The first byte of a contiguous source; not to be asked of another.
     std::byte const* data() const noexcept {
         MPT_ASSERT(cheap, is_contiguous());
@@ -160,12 +216,12 @@ public:
     }
     void read(std::size_t offset, std::span<std::byte> into) const noexcept {
         MPT_ASSERT(cheap, offset <= size_ && into.size() <= size_ - offset);
-        if (read_ == nullptr) [[likely]]
+        if (layout_ == nullptr) [[likely]]
             copy_bytes(into.data(), static_cast<std::byte const*>(data_) + offset, into.size());
-        else read_(data_, offset, into);
+        else layout_->move(data_, offset, into);
     }
     std::optional<std::span<std::byte const>> contiguous() const noexcept {
-        if (read_ != nullptr) return std::nullopt;
+        if (layout_ != nullptr) return std::nullopt;
         return std::span{data(), size_};
     }
 };
@@ -173,11 +229,14 @@ static_assert(byte_source<source>);
 
 /// Any byte_sink, in three words.
 class sink {
-    using writer = void (*)(void* layout, std::size_t offset, std::span<std::byte const> from) noexcept;
+    using calls = detail::layout_calls<void(void* layout, std::size_t offset, std::span<std::byte const> from) noexcept>;
+
+    template <class S> static constexpr calls calls_of = calls::of<std::remove_const_t<S>>(
+        [](void* l, std::size_t offset, std::span<std::byte const> from) noexcept { static_cast<S*>(l)->write(offset, from); });
 
     void* data_ = nullptr;
     std::size_t size_ = 0;
-    writer write_ = nullptr; // null: contiguous
+    calls const* layout_ = nullptr; // null: contiguous
 
 public:
     constexpr sink() = default;
@@ -190,14 +249,18 @@ public:
     static sink of(S& layout) noexcept {
         if (auto const c = layout.contiguous()) return sink{*c};
         sink s{const_cast<std::remove_const_t<S>*>(&layout), layout.size()};
-        s.write_ = [](void* l, std::size_t offset, std::span<std::byte const> from) noexcept {
-            static_cast<S*>(l)->write(offset, from);
-        };
+        s.layout_ = &calls_of<S>;
         return s;
     }
 
     std::size_t size() const noexcept { return size_; }
-    bool is_contiguous() const noexcept { return write_ == nullptr; }
+    bool is_contiguous() const noexcept { return layout_ == nullptr; }
+    /// As a source's.
+    bool lists() const noexcept { return layout_ != nullptr && layout_->list != nullptr; }
+    listed_runs list(std::size_t offset, std::size_t most, std::span<memory_run> into) const noexcept {
+        return layout_->list(data_, offset, most, into);
+    }
+    std::optional<regular_runs> regular() const noexcept { return layout_->regular(data_); }
     /// The first byte of a contiguous sink; not to be asked of another.
     std::byte* data() const noexcept {
         MPT_ASSERT(cheap, is_contiguous());
@@ -205,12 +268,12 @@ public:
     }
     void write(std::size_t offset, std::span<std::byte const> from) const noexcept {
         MPT_ASSERT(cheap, offset <= size_ && from.size() <= size_ - offset);
-        if (write_ == nullptr) [[likely]]
+        if (layout_ == nullptr) [[likely]]
             copy_bytes(static_cast<std::byte*>(data_) + offset, from.data(), from.size());
-        else write_(data_, offset, from);
+        else layout_->move(data_, offset, from);
     }
     std::optional<std::span<std::byte>> contiguous() const noexcept {
-        if (write_ != nullptr) return std::nullopt;
+        if (layout_ != nullptr) return std::nullopt;
         return std::span{data(), size_};
     }
 };

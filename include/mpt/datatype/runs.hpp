@@ -18,22 +18,9 @@
 
 namespace mpt::inline v0 {
 
-struct memory_run {
-    std::uint64_t at = 0, bytes = 0;
-    friend bool operator==(memory_run const&, memory_run const&) = default;
-};
-
-/// Of a list: how many runs there are in it, and how many packed bytes those are.
-struct listed_runs {
-    std::size_t runs = 0, bytes = 0;
-};
-
 class typed_runs : public detail::typed_data {
 public:
     typed_runs(std::uint64_t memory, std::int64_t count, datatype const& type) : typed_data{memory, count, type} {}
-
-    /// The runs of the packed bytes from `offset` on: at most `most` bytes, and as many runs as fit.
-    listed_runs list(std::size_t offset, std::size_t most, std::span<memory_run> into) const noexcept;
 };
 
 /// The kind of all elements where they are of one named type, whatever their places; else mixed, as it is

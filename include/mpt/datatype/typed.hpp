@@ -40,6 +40,14 @@ protected:
 
 public:
     std::size_t size() const noexcept { return static_cast<std::size_t>(all_.size); }
+    /// The runs of the packed bytes from `offset` on: at most `most` bytes, and as many runs as fit.
+    listed_runs list(std::size_t offset, std::size_t most, std::span<memory_run> into) const noexcept;
+    /// All of them, where they are of one length at one distance.
+    std::optional<regular_runs> regular() const noexcept {
+        if (all_.shape != step::form::strided) return std::nullopt;
+        return regular_runs{memory_ + static_cast<std::uintptr_t>(all_.at), static_cast<std::uint64_t>(all_.length),
+                            all_.stride, static_cast<std::uint64_t>(all_.count)};
+    }
 };
 } // namespace detail
 

@@ -186,8 +186,11 @@ private:
     using peer_state = peer;
     struct landing;
     struct arriving;
+    template <class E> static constexpr std::size_t max_frame = wires_type::template facts_of<E>().max_frame;
     template <class E> static constexpr bool lends = transport_lending<E>;
     template <class E> static constexpr bool reads = Use.rndv_get && transport_readable<E>;
+    template <class E> static constexpr bool reads_runs =
+        Use.rndv_get && transport_run_readable<E> && max_frame<E> >= sizeof(wire::rts_runs);
     template <class E> static constexpr bool joins = Use.rndv_get && transport_joint<E>;
 
     /// Frames on this wire end at ourselves, and nobody rings for them.
@@ -198,7 +201,6 @@ private:
         if constexpr (!transport_foreseeing<E>) return 0;
         else return std::min<std::uint64_t>({gathering::most, Use.e0_max, limits_.eager_max});
     }
-    template <class E> static constexpr std::size_t max_frame = wires_type::template facts_of<E>().max_frame;
 
     /// The first chunk of everything, at start: a program that then takes all there is can go on with what fits those.
     void take_first_memory() noexcept {
@@ -288,6 +290,13 @@ private:
     void begin_pull(request& r, arrival const& a) noexcept;
     void start_pull(request& r) noexcept;
     bool advance_pull(request& r) noexcept;
+    template <class E> std::uint32_t take_ticket(E& wire, request& r, std::span<std::byte const> memory) noexcept;
+    template <class E> bool write_runs(E& wire, request& r, std::span<std::byte> into) noexcept;
+    template <class E> bool offer_runs(E& wire, request& r, wire::rts_runs& head, memory_run& hull) noexcept;
+    template <class E> bool find_runs(E& wire, request& r, arrival const& a) noexcept;
+    template <class E> status read_table(E& wire, request& r) noexcept;
+    template <class E> status pull_runs(E& wire, request& r, std::uint64_t most, std::uint64_t& n) noexcept;
+    void forget_runs(request& r) noexcept;
     wire::cts wanted_of(request& r) noexcept;
     void ask_push(request& r) noexcept;
     void hope_for_push(request& r) noexcept;
@@ -319,6 +328,7 @@ private:
     pool<request> requests_;
     pool<arrival> arrivals_;
     pool<control_frame> controls_;
+    far_book far_;
     peer_table peers_;
     list<request> hopes_, pulls_, pushes_, offers_, tasks_, errands_;
     std::vector<peer_state*> stuck_;      // peers with waiting sends or control frames
@@ -342,4 +352,5 @@ private:
 #include <mpt/protocol/engine/progress.hpp>
 #include <mpt/protocol/engine/pull.hpp>
 #include <mpt/protocol/engine/receive.hpp>
+#include <mpt/protocol/engine/runs.hpp>
 #include <mpt/protocol/engine/send.hpp>

@@ -9,6 +9,8 @@
 ///   Tests    test/protocol_request_test.cpp
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include <mpt/core/cursor.hpp>
 #include <mpt/core/list.hpp>
@@ -45,6 +47,37 @@ enum class phase : std::uint8_t {
     errand,  // a task whose next step is to be taken without the lane's lock
 };
 
+/// The runs of a message that the receiver reads one by one. The sender's: the table that it shows. The receiver's: what it
+/// reads of it, and how far it is. Not the request's own: see far_book.
+struct far_runs {
+    regular_runs regular{};           // count 0: they are listed
+    std::vector<memory_run> listed{}; // first the hull, by its address; then the runs, by their place in the hull
+    std::size_t next = 1;             // listed: the first run that is not read to its end,
+    std::uint64_t before = 0;         // and the packed bytes before it
+    std::size_t place = 0;            // in the book
+
+    /// Makes the table of a source whose runs have `least` bytes in the mean; false: they are smaller, or there is no memory.
+    bool tabulate(source const& from, std::size_t least) noexcept;
+    /// Whether a table that was read from a peer is one of `size` bytes in all.
+    bool is_table_of(std::uint64_t size) const noexcept;
+    /// The runs of the packed bytes from `offset` on, which never goes back: at most `most` bytes, and as many runs as fit.
+    listed_runs list(std::uint64_t offset, std::uint64_t most, std::span<memory_run> into) noexcept;
+};
+
+/// Cuts a list to its first `bytes` bytes; how many runs are left.
+std::size_t cut_runs(std::span<memory_run> runs, std::uint64_t bytes) noexcept;
+/// Whether the places of a sink have `least` bytes in the mean, where it says; the first ones stand for all.
+bool has_long_runs(sink const& into, std::uint64_t most, std::size_t least) noexcept;
+
+/// Who owns them all: requests are dropped without a destructor.
+class far_book {
+    std::vector<std::unique_ptr<far_runs>> all_;
+
+public:
+    far_runs* make() noexcept; // nullptr: no memory
+    void drop(far_runs& f) noexcept;
+};
+
 /// The bases are its places: on a list of the engine, and in the matching tables while `at` is phase::posted.
 struct request : list_node, posted_hook {
     request() noexcept {} // NOLINT(modernize-use-equals-default): what a machine sets before it reads it stays as it is
@@ -62,11 +95,13 @@ struct request : list_node, posted_hook {
     bool complete = false;
     bool matched = false;          // a receive that can no longer be cancelled
     bool retracting = false;       // a send whose receiver was asked to forget it
+    bool by_runs = false;          // a rendezvous of runs: `far` is set
     std::uint32_t ticket = 0;      // joint copy
     std::uint32_t patience, heard; // while hoping: rounds that are left, and what the peer had pushed then
     request_ref other{};           // the peer's request
     std::uint64_t total, moved;
     remote_memory where; // receiver: the sender's buffer
+    far_runs* far;       // where by_runs
 
     outcome result{};
 

@@ -23,10 +23,11 @@
 ///        offered       --- taken back: retract ---> kept: forgotten, retracted ---> done: cancelled
 ///                                              any other state: matched, goes on as if nothing had been asked
 ///
-///   Wire      RTS 48 bytes, ASK 32, FIN 8 bytes; all fit every transport's frame.
+///   Wire      RTS 48 bytes, of runs 52, ASK 32, FIN 8 bytes; all fit every transport's frame, or go as rndv_put.
 ///   Order     RTS is matched in the order of its pair; FIN may overtake anything.
 ///   Memory    the sender's buffer is its own again once it saw FIN, or every piece done.
 ///   Who       of push and pull for one ticket the first wins (smp/joint); the loser goes the other's way.
+///   Layouts   data in many runs are read run by run, each to its place: engine/runs.
 ///   Cost      2 frames (1 with a ticket), 1 copy. The copy is shared between both cores when both wait.
 ///   Limit     the transport reads (transport_readable); refusal may come at any time, also in the middle of a run.
 ///   Tests     test/protocol_rndv_get_test.cpp

@@ -1,5 +1,5 @@
 /// protocol::rndv_put (R1) - the sender pushes chunks when the receiver is ready: for wires with no remote memory, for pairs
-/// that the system keeps from reading each other, for layouts that cannot be read in place.
+/// that the system keeps from reading each other, for layouts of short runs.
 ///
 ///        sender                                      receiver
 ///        ------                                      --------

@@ -8,6 +8,7 @@
 ///   e1            context, label, size, loan           sender -> receiver    protocol/e1
 ///   e1_sync       + sender's request                   sender -> receiver    protocol/e1
 ///   rts           context, label, size, where          sender -> receiver    protocol/rndv_get, rndv_put
+///   rts_runs      + runs and their stride, or a table  sender -> receiver    protocol/rndv_get
 ///   cts           both requests, bytes wanted          receiver -> sender    protocol/rndv_put
 ///   chunk         receiver's request, offset, data     sender -> receiver    protocol/rndv_put
 ///   chunk_loan    receiver's request, offset, loan     sender -> receiver    protocol/rndv_put
@@ -18,8 +19,9 @@
 ///   retracted     sender's request                     receiver -> sender    "it was not, and is forgotten"
 ///   throttle      on or off                            receiver -> sender    flow control, protocol/engine
 ///
-///   Every header fits 48 bytes, the least that a transport's frame may hold. Requests travel as pool indices with a
-///   generation, and are checked on arrival: a frame never makes us follow a pointer that came from outside.
+///   Every header fits 48 bytes, the least that a transport's frame may hold; rts_runs alone wants 52, and goes where it fits.
+///   Requests travel as pool indices with a generation, and are checked on arrival: a frame never makes us follow a pointer that came
+///   from outside.
 #pragma once
 #include <cstddef>
 #include <cstring>
@@ -48,9 +50,10 @@ enum class op : std::uint16_t {
     retracted,
     ask,
     e0_first,
-    e0_more
+    e0_more,
+    rts_runs
 };
-inline constexpr std::uint16_t op_count = 17;
+inline constexpr std::uint16_t op_count = 18;
 
 /// A request of a peer (or of ours, come back): an index into its owner's pool and the generation it was made in.
 struct request_ref {
@@ -96,6 +99,18 @@ struct rts {
     std::uint32_t in_slice;
     std::uint32_t readable; // 1: address is good for get()
 };
+/// Of a message whose bytes lie in many runs. They are told where `where` is that of the hull of them all, from the first byte to the
+/// last: regular ones by their length and distance, others by a table of memory_run (request.hpp: far_runs).
+struct [[gnu::packed, gnu::aligned(4)]] rts_runs {
+    label what;
+    std::uint32_t ticket;
+    std::uint64_t size;    // of the message
+    std::uint64_t address; // of the hull, or of the table
+    std::uint32_t index, generation;
+    std::uint32_t runs;  // bytes of each, or entries of the table
+    std::int32_t stride; // 0: a table
+    std::uint32_t in_slice;
+};
 struct cts {
     std::uint32_t index, generation;       // the sender's request
     std::uint32_t to_index, to_generation; // the receiver's request
@@ -126,7 +141,7 @@ struct throttle {
 };
 
 static_assert(sizeof(e0) == 12 && sizeof(e0_first) == 16 && sizeof(e0_sync) == 20 && sizeof(e1) == 32 && sizeof(rts) == 48 &&
-              sizeof(cts) == 24);
+              sizeof(rts_runs) == 52 && sizeof(cts) == 24);
 static_assert(sizeof(ask) == 32 && sizeof(chunk) == 16 && sizeof(chunk_loan) == 32 && sizeof(fin) == 8 &&
               sizeof(throttle) == 4);
 

@@ -143,6 +143,17 @@ public:
         if (!into.empty()) std::memcpy(into.data(), reinterpret_cast<std::byte const*>(from.address) + offset, into.size());
         return status::ok;
     }
+    status get_runs(rank p, std::span<memory_run const> into, remote_memory const& from,
+                    std::span<memory_run const> theirs) noexcept {
+        bool const whole =
+            p == me_ && along_runs(into, theirs, [&](std::uint64_t to, std::uint64_t at, std::size_t n) noexcept {
+                if (at > from.size || n > from.size - at) return false;
+                copy_bytes(reinterpret_cast<std::byte*>(to), reinterpret_cast<std::byte const*>(from.address) + at, n);
+                return true;
+            });
+        return whole ? status::ok : status::refused;
+    }
+    mpt::least_runs least_runs(rank, remote_memory const&) const noexcept { return {512, 512}; } // as smp by loads
 
 private:
     static constexpr std::uint32_t every_loan = Loans == 32 ? ~0u : (1u << Loans) - 1;

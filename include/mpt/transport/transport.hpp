@@ -30,11 +30,13 @@
 ///   Refinements, each a concept of its own below; a protocol asks for what it needs and nothing more:
 ///     lending     eager buffers of the sender that the receiver reads in place (E1)
 ///     readable    the peer's memory can be read without its help (R0)
+///     run_readable  the same for many runs of it at once (R0 of layouts)
 ///     joint       one large message copied from both ends at once (R0)
 ///     explaining  says why it does not reach a peer
 ///     foreseeing  says how many frames it will take (a small message in several)
 ///     noticing    learns that a peer has gone (from its connection), so that nobody waits for it for ever
 #pragma once
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
@@ -45,6 +47,7 @@
 
 #include <mpt/boot/boot.hpp>
 #include <mpt/config/config.hpp>
+#include <mpt/core/cursor.hpp>
 #include <mpt/core/policy.hpp>
 #include <mpt/mem/arena.hpp>
 #include <mpt/world/world.hpp>
@@ -216,6 +219,37 @@ concept transport_readable = requires(E& e, rank p, std::span<std::byte const> m
     { e.expose(memory) } noexcept -> std::same_as<remote_memory>;
     { e.get(p, into, from, offset) } noexcept -> std::same_as<status>;
 };
+
+/// R0 of a message that lies in runs: many of them are read in one call, each straight to where it belongs.
+///
+///   e.get_runs(p, into, from, theirs)  status   as get(). into: runs of our own, by address. theirs: runs of `from`, by their offset in
+///                                               it. Both have the same number of bytes, and at most most_runs_per_get runs
+///   e.least_runs(p, from)              least_runs   what a run must have in the mean for this to be worth it
+inline constexpr std::size_t most_runs_per_get = 128;
+struct least_runs {
+    std::size_t theirs = 0, ours = 0; // bytes
+};
+
+template <class E>
+concept transport_run_readable =
+    transport_readable<E> && requires(E& e, rank p, std::span<memory_run const> runs, remote_memory const& from) {
+        { e.get_runs(p, runs, from, runs) } noexcept -> std::same_as<status>;
+        { e.least_runs(p, from) } noexcept -> std::same_as<least_runs>;
+    };
+
+/// Both lists have the same number of bytes: move(into, from, n) for each piece that is in one piece on both sides, until it is false.
+template <class Move>
+bool along_runs(std::span<memory_run const> into, std::span<memory_run const> from, Move&& move) noexcept {
+    std::size_t i = 0, k = 0;
+    std::uint64_t in_into = 0, in_from = 0;
+    while (i < into.size() && k < from.size()) {
+        auto const n = std::min(into[i].bytes - in_into, from[k].bytes - in_from);
+        if (!move(into[i].at + in_into, from[k].at + in_from, static_cast<std::size_t>(n))) return false;
+        if ((in_into += n) == into[i].bytes) ++i, in_into = 0;
+        if ((in_from += n) == from[k].bytes) ++k, in_from = 0;
+    }
+    return true;
+}
 
 /// R0 from both ends: sender and receiver, both waiting inside the library, copy one message together.
 ///

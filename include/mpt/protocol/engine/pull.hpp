@@ -1,6 +1,6 @@
 /// protocol/engine/pull - the receiving side of a rendezvous: which way the bytes come.
 ///
-///        begin_pull ----- memory that cannot be read, a layout, no single copy ----> cts --> filling: chunks come
+///        begin_pull ----- memory that cannot be read, short runs, no single copy --> cts --> filling: chunks come
 ///           |
 ///           +-- a ticket, up to pipeline_max --> ask --> hoping --- the first chunk ---> filling
 ///           |                                              | nothing from the sender for hope_rounds, and it has not begun
@@ -23,10 +23,15 @@ void engine<World, Route, Use>::begin_pull(request& r, arrival const& a) noexcep
         return complete(r);
     }
     enum class by : std::uint8_t { push, hope, pull };
-    auto const how = with(at(a.from), [&]<class E>(E&) {
+    auto const how = with(at(a.from), [&]<class E>([[maybe_unused]] E& wire) {
         if constexpr (reads<E>) {
-            if (!a.offer.readable || !r.into.is_contiguous() || !limits_.single_copy) return by::push;
+            if (!a.offer.readable || !limits_.single_copy) return by::push;
             r.where = {a.offer.address, a.offer.size, a.offer.in_slice, 0};
+            if (a.runs != 0 || !r.into.is_contiguous()) {
+                if constexpr (reads_runs<E>) {
+                    if (!find_runs(wire, r, a)) return by::push;
+                } else return by::push;
+            }
             r.ticket = joins<E> ? a.offer.ticket : 0;
             return lends<E> && r.ticket && r.total <= limits_.pipeline_max ? by::hope : by::pull;
         } else return by::push;
@@ -41,6 +46,7 @@ template <class World, class Route, protocol_set Use> wire::cts engine<World, Ro
 }
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::ask_push(request& r) noexcept {
+    forget_runs(r);
     r.at = phase::filling;
     r.moved = 0;
     control(r.peer, op::cts, wanted_of(r));
@@ -71,7 +77,7 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
         else return true;
     });
     if (first) start_pull(r);
-    else r.at = phase::filling; // the first chunk is on its way
+    else forget_runs(r), r.at = phase::filling; // the first chunk is on its way
     return true;
 }
 
@@ -81,13 +87,14 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     if (r.at != phase::hoping) return;
     hopes_.erase(r);
     --active_;
+    forget_runs(r);
     r.at = phase::filling;
 }
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::start_pull(request& r) noexcept {
     with(at(r.peer), [&]<class E>(E& wire) {
         if constexpr (joins<E>)
-            if (r.ticket) wire.accept(r.peer, r.ticket, {r.into.data(), static_cast<std::size_t>(r.total)});
+            if (r.ticket && !r.by_runs) wire.accept(r.peer, r.ticket, {r.into.data(), static_cast<std::size_t>(r.total)});
     });
     r.at = phase::pulling;
     ++active_;
@@ -102,11 +109,14 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
     bool fin = false;
     with(at(r.peer), [&]<class E>(E& wire) {
         if constexpr (joins<E>)
-            if (r.ticket) return void(state = wire.advance_accept(r.peer, r.ticket));
+            if (r.ticket && !r.by_runs) return void(state = wire.advance_accept(r.peer, r.ticket));
         if constexpr (reads<E>) {
-            auto const n = std::min(piece, r.total - r.moved);
-            auto* into = r.into.data() + r.moved;
-            auto const got = wire.get(r.peer, {into, static_cast<std::size_t>(n)}, r.where, r.moved);
+            auto n = std::min(piece, r.total - r.moved);
+            auto const got = [&] {
+                if constexpr (reads_runs<E>)
+                    if (r.by_runs) return pull_runs(wire, r, piece, n);
+                return wire.get(r.peer, {r.into.data() + r.moved, static_cast<std::size_t>(n)}, r.where, r.moved);
+            }();
             if (got == status::refused) return void(state = joint_state::refused);
             if (got != status::ok) r.result.how = got, r.moved = r.total;
             else r.moved += n;
@@ -119,6 +129,7 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
     pulls_.erase(r);
     --active_;
     if (state == joint_state::refused) return ++counts_.refused, ask_push(r), true;
+    forget_runs(r);
     (fin ? counts_.pulled : counts_.joined).count(r.total);
     tell_received(r);
     if (fin) control(r.peer, op::fin, wire::fin{r.other.index, r.other.generation});

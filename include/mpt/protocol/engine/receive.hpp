@@ -130,7 +130,8 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     case op::e0_sync:
     case op::e1:
     case op::e1_sync:
-    case op::rts: return on_message(f, what, nullptr);
+    case op::rts:
+    case op::rts_runs: return on_message(f, what, nullptr);
     case op::e0_first:
     case op::e0_more: {
         auto const whole = gather(f);
@@ -174,6 +175,14 @@ inline bool parse_message(frame const& f, op what, arrival& a, std::span<std::by
         a.offer = *h;
         a.sender = {h->index, h->generation};
         a.size = h->size;
+    } else if (what == op::rts_runs) {
+        auto const h = wire::read<wire::rts_runs>(f.payload);
+        if (!h || h->runs == 0) return false;
+        a.kind = op::rts;
+        a.offer = {h->what, h->ticket, h->size, h->address, h->index, h->generation, h->in_slice, 1};
+        a.sender = {h->index, h->generation};
+        a.size = h->size;
+        a.runs = h->runs, a.stride = h->stride;
     } else {
         auto const h = wire::read<wire::e1>(f.payload);
         if (!h) return false;

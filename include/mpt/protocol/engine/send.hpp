@@ -95,29 +95,34 @@ auto engine<World, Route, Use>::push_e1(E& wire, request& r, bool& no_loan) noex
 
 template <class World, class Route, protocol_set Use> template <class E>
 auto engine<World, Route, Use>::push_rts(E& wire, request& r) noexcept -> pushed {
-    auto cell = wire.reserve(r.peer, sizeof(wire::rts));
+    bool const single = limits_.single_copy && r.from.size() >= limits_.single_copy_min;
+    bool const runs = reads_runs<E> && single && !r.from.is_contiguous();
+    auto cell = wire.reserve(r.peer, runs ? sizeof(wire::rts_runs) : sizeof(wire::rts));
     if (!cell) return pushed::again;
-    wire::rts head{wire::label::of(r.wanted.context, r.wanted.label),
-                   0,
-                   r.from.size(),
-                   0,
-                   requests_.index_of(&r),
-                   requests_.generation_of(&r),
-                   0,
-                   0};
+    auto what = op::rts;
     r.ticket = 0;
-    if constexpr (reads<E>) {
-        if (limits_.single_copy && r.from.size() >= limits_.single_copy_min && r.from.is_contiguous()) {
-            std::span const memory{r.from.data(), r.from.size()};
-            auto const where = wire.expose(memory);
-            head.address = where.address, head.in_slice = where.in_slice, head.readable = 1;
-            if constexpr (joins<E>)
-                if (memory.size() >= limits_.both_ends_min && (limits_.both_ends || memory.size() <= limits_.pipeline_max))
-                    head.ticket = r.ticket = wire.offer(r.peer, memory);
+    if constexpr (reads_runs<E>)
+        if (runs && write_runs(wire, r, cell.payload())) what = op::rts_runs;
+    if (what == op::rts) {
+        wire::rts head{wire::label::of(r.wanted.context, r.wanted.label),
+                       0,
+                       r.from.size(),
+                       0,
+                       requests_.index_of(&r),
+                       requests_.generation_of(&r),
+                       0,
+                       0};
+        if constexpr (reads<E>) {
+            if (single && r.from.is_contiguous()) {
+                std::span const memory{r.from.data(), r.from.size()};
+                auto const where = wire.expose(memory);
+                head.address = where.address, head.in_slice = where.in_slice, head.readable = 1;
+                head.ticket = take_ticket(wire, r, memory);
+            }
         }
+        wire::write(cell.payload(), head);
     }
-    wire::write(cell.payload(), head);
-    wire.commit(std::move(cell), static_cast<std::uint16_t>(op::rts));
+    wire.commit(std::move(cell), static_cast<std::uint16_t>(what));
     counts_.sent[static_cast<unsigned>(way::rendezvous)].count(r.from.size());
     tell(notice_kind::offered, r.wanted, r.peer, r.from.size());
     r.at = phase::offered;
@@ -125,6 +130,16 @@ auto engine<World, Route, Use>::push_rts(E& wire, request& r) noexcept -> pushed
     r.moved = 0;
     if (r.ticket) offers_.push_back(r);
     return pushed::yes;
+}
+
+/// For a message that both ends may copy, or that either may bring.
+template <class World, class Route, protocol_set Use> template <class E>
+std::uint32_t engine<World, Route, Use>::take_ticket(E& wire, request& r, std::span<std::byte const> memory) noexcept {
+    auto const n = r.from.size();
+    if constexpr (joins<E>)
+        if (n >= limits_.both_ends_min && (limits_.both_ends || n <= limits_.pipeline_max))
+            r.ticket = wire.offer(r.peer, memory);
+    return r.ticket;
 }
 
 template <class World, class Route, protocol_set Use>
@@ -234,8 +249,8 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     case phase::offered: withdraw_offer(r); [[fallthrough]];
     case phase::acking: --outstanding_; break;
     case phase::pushing: pushes_.erase(r), --active_, --outstanding_; break;
-    case phase::hoping: hopes_.erase(r), --active_; break;
-    case phase::pulling: pulls_.erase(r), --active_; break;
+    case phase::hoping: hopes_.erase(r), --active_, forget_runs(r); break;
+    case phase::pulling: pulls_.erase(r), --active_, forget_runs(r); break;
     case phase::filling: break;
     case phase::working:
     case phase::parked:
@@ -247,6 +262,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
 
 /// Takes a ticket back that nobody will use any more.
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::withdraw_offer(request& r) noexcept {
+    forget_runs(r);
     if (!r.ticket) return;
     with(at(r.peer), [&]<class E>(E& wire) {
         if constexpr (joins<E>) wire.withdraw(r.ticket);

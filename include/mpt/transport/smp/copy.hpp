@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include <mpt/core/types.hpp>
 #include <mpt/transport/smp/layout.hpp>
@@ -30,6 +31,9 @@ namespace mpt::inline v0::smp {
 /// src/core/smp_cma.cpp. Whole or an error; how much of `into` was written before an error is unspecified.
 status read_process(std::int32_t pid, void* into, std::uint64_t from, std::size_t n) noexcept;
 status write_process(std::int32_t pid, std::uint64_t into, void const* from, std::size_t n) noexcept;
+/// Runs of ours, by address, from runs of theirs, by their offset from `from`: see transport.hpp.
+status read_process_runs(std::int32_t pid, std::span<memory_run const> into, std::uint64_t from,
+                         std::span<memory_run const> theirs) noexcept;
 /// This process.
 std::int32_t own_process() noexcept;
 /// Where the system lets only ancestors trace (Yama): lets `pid` and its descendants, the ranks it started, trace us.
@@ -73,6 +77,23 @@ struct reach {
         if (!may_cma()) return status::refused;
         return remember(write_process(pid, into.address + offset, from, n));
     }
+    status read_runs(std::span<memory_run const> into, remote_memory const& from, std::span<memory_run const> theirs) noexcept {
+        if (!loads(from)) {
+            if (!may_cma()) return status::refused;
+            return remember(read_process_runs(pid, into, from.address, theirs));
+        }
+        bool const may_go = job != nullptr && !from.in_slice;
+        if (may_go && !job->begin_copy()) return status::peer_gone;
+        bool const whole = along_runs(into, theirs, [&](std::uint64_t to, std::uint64_t at, std::size_t n) noexcept {
+            auto const* p = mapped(from, at, n);
+            if (p) copy_bytes(reinterpret_cast<std::byte*>(to), p, n);
+            return p != nullptr;
+        });
+        if (may_go) job->end_copy();
+        return whole ? status::ok : outside();
+    }
+    /// Would read() copy by loads?
+    bool loads(remote_memory const& m) const noexcept { return m.in_slice || same_process; }
     /// Could read() and write() reach this memory, as far as we know?
     bool reaches(remote_memory const& m) noexcept { return m.in_slice ? slice.base != nullptr : same_process || may_cma(); }
 

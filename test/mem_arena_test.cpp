@@ -242,6 +242,7 @@ TEST_F(heap_of_one, a_reference_is_the_owner_and_the_offset) {
 }
 
 TEST_F(heap_of_one, placed_memory_begins_at_a_multiple_of_its_pages_and_leaves_the_rest_free) {
+    test::huge_pages_turn const alone; // it takes some, where the system has them
     for (std::size_t const page : {2 << 20, 16 << 20}) {
         auto const s = heap.allocate(100, {.page = bytes{page}});
         EXPECT_EQ(s.size(), page);
@@ -421,6 +422,20 @@ TEST(huge_pages, serve_who_asks_for_them_and_are_told_apart) {
     for (std::size_t i = 0; i < huge; i += 4096) ASSERT_EQ(again[i], std::byte{0});
     auto const base = heap.allocate(huge);
     EXPECT_FALSE(heap.placed_as(base.data()).has_value()) << "who does not ask has base pages";
+}
+
+TEST(huge_pages, that_were_given_back_are_remembered_by_who_watches) {
+    with_pages here{2};
+    SKIP_WITHOUT_POOL(here);
+    for (bool const watches : {false, true}) {
+        auto heap = here.heap(0);
+        if (watches) heap.watch();
+        auto const s = heap.allocate(2 * huge, {.page = 2_MiB});
+        s[0] = std::byte{1};
+        heap.deallocate(s);
+        EXPECT_EQ(heap.look().user.huge, watches ? huge : 0u);
+        EXPECT_EQ(heap.look().user.touched != 0, watches);
+    }
 }
 
 TEST(huge_pages, that_are_too_few_leave_what_the_system_makes_by_itself) {

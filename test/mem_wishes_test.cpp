@@ -83,4 +83,16 @@ TEST(mem_wishes, a_calls_hints_come_before_the_environment_and_bad_ones_are_igno
     EXPECT_EQ(same.page.value, 2u << 20);
 }
 
+TEST(mem_wishes, the_policy_counts_for_mcdram_alone) {
+    for (auto const policy : {mem::strictness::preferred, mem::strictness::mandatory, mem::strictness::interleave}) {
+        EXPECT_EQ(mem::settled({.kind = mem::affinity::mcdram, .policy = policy, .page = 2_MiB}).policy, policy);
+        for (auto const kind : {mem::affinity::system, mem::affinity::ddr}) {
+            auto const w = mem::settled({.kind = kind, .policy = policy, .page = 2_MiB});
+            EXPECT_EQ(w.policy, mem::strictness::preferred);
+            EXPECT_EQ(w.kind, kind);
+            EXPECT_EQ(w.page.value, 2u << 20);
+        }
+    }
+}
+
 } // namespace

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 #include <thread>
 
@@ -161,6 +162,10 @@ TEST(mpi_info, the_environment_is_told_as_this_process_sees_it) {
     char folder[4096];
     ASSERT_NE(::getcwd(folder, sizeof folder), nullptr);
     EXPECT_EQ(i.get("wdir"), folder);
+    EXPECT_FALSE(i.get("mpi_memory_alloc_kinds"));
+    ::setenv("MPT_BOOT_MEMORY_KINDS", "system,mpi:win_allocate", 1);
+    EXPECT_EQ(mpt::environment_info(arguments, 12).get("mpi_memory_alloc_kinds"), "system,mpi:win_allocate");
+    ::unsetenv("MPT_BOOT_MEMORY_KINDS");
 }
 
 TEST(mpi_info, what_is_not_known_of_the_environment_or_too_long_is_left_out) {

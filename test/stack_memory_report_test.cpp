@@ -82,6 +82,19 @@ TEST(stack_memory_report, is_of_each_rank_of_all_or_both_as_it_is_asked_for) {
     }
 }
 
+TEST(stack_memory_report, tells_what_was_touched_of_memory_that_was_given_back) {
+    testing::internal::CaptureStderr();
+    local_job(1, config::values{}.set<"MPT_MEMORY_REPORT">("2"), [](local& env) {
+        auto const s = env.allocate<char>(1 << 20);
+        std::ranges::fill(s, 'a');
+        env.deallocate(s);
+    });
+    auto const text = testing::internal::GetCapturedStderr();
+    if (text.find("program                          0      1048576            0") != text.npos)
+        GTEST_SKIP() << "the kernel does not tell where pages are";
+    EXPECT_NE(text.find("program                          0      1048576      1048576"), text.npos) << text;
+}
+
 TEST(stack_memory_report, of_each_rank_goes_into_a_file_that_is_named) {
     auto const name = (std::filesystem::temp_directory_path() / ("mpt-report-" + std::to_string(::getpid()))).string();
     auto v = config::values{}.set<"MPT_MEMORY_REPORT">("2").set<"MPT_MEMORY_REPORT_FILE">(name);

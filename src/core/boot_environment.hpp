@@ -16,6 +16,8 @@ inline constexpr char const* handed_variable = "MPT_BOOT";
 inline constexpr char const* program_variable = "MPT_BOOT_APPNUM";
 /// The error handler that the program begins with, where it was told: mpi_errors_return, mpi_errors_abort. MPI-4.1 section 11.5.
 inline constexpr char const* errhandler_variable = "MPT_BOOT_ERRHANDLER";
+/// The sorts of memory that a job asks for as it starts (mpi_memory_alloc_kinds). MPI-4.1 section 11.4.3.
+inline constexpr char const* memory_kinds_variable = "MPT_BOOT_MEMORY_KINDS";
 
 /// A descriptor and the identity of the file behind it.
 struct handed_segment {

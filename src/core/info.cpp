@@ -1,10 +1,13 @@
 // Info objects, and what this process knows of its start.
 #include <mpt/mpi/info.hpp>
 
+#include "boot_environment.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <sys/utsname.h>
@@ -114,6 +117,7 @@ info environment_info(std::span<char const* const> arguments, std::optional<std:
         tell("host", machine.nodename);
         tell("arch", machine.machine);
     }
+    if (auto const* kinds = std::getenv(boot::memory_kinds_variable)) tell("mpi_memory_alloc_kinds", kinds);
     std::array<char, PATH_MAX> folder{};
     if (::getcwd(folder.data(), folder.size()) != nullptr) tell("wdir", folder.data());
     return found;

@@ -135,7 +135,9 @@ struct slice_heap::impl {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> library; // offset, size of committed runs
     std::map<std::uint64_t, outcome> placed;                      // of what allocate() placed
     std::uint64_t refused = 0;                                    // bytes of the last extent that there was no room for
-    bool discards = true;                                         // false once the system refused to take pages back
+    bool watches = false;                                         // what is touched, whenever memory is given back
+    standing most_touched;
+    bool discards = true; // false once the system refused to take pages back
 
     impl(std::shared_ptr<arena> w, rank o, std::span<std::byte> s, std::string_view by)
         : where{std::move(w)}, owner{o}, all{s}, limited_by{by}, huge{where->huge_part()}, runs{huge, s.size() - huge},
@@ -285,11 +287,20 @@ struct slice_heap::impl {
         constexpr int populate_write = 23; // MADV_POPULATE_WRITE, Linux 5.14; an older one leaves it to the first touch
         return ::madvise(s.data(), s.size(), populate_write) == 0 || errno == EINVAL;
     }
+    standing look_at_user() const {
+        standing sum;
+        for (auto const& [at, b] : user) sum += look_at(all.subspan(at, b.size));
+        return sum;
+    }
+    void look_again() {
+        if (auto now = look_at_user(); now.touched > most_touched.touched) most_touched = std::move(now);
+    }
     void deallocate(std::span<std::byte> s) {
         auto const run = user.find(offset(s.data()));
         if (run == user.end()) return;
         auto const at = run->first;
         auto const [n, what] = run->second;
+        if (watches) look_again();
         if (placed.erase(at) != 0) forget_place(s);
         use.user.less(n);
         share_of(what).less(n);
@@ -428,8 +439,19 @@ auto slice_heap::look() const -> standings {
     std::scoped_lock const hold{impl_->turn};
     standings all;
     for (auto const& [at, n] : impl_->library) all.library += look_at(impl_->all.subspan(at, n));
-    for (auto const& [at, b] : impl_->user) all.user += look_at(impl_->all.subspan(at, b.size));
+    all.user = impl_->look_at_user();
+    if (impl_->most_touched.touched > all.user.touched) all.user = impl_->most_touched;
     return all;
+}
+void slice_heap::watch() noexcept {
+    std::scoped_lock const hold{impl_->turn};
+    impl_->watches = true;
+}
+void slice_heap::look_again() noexcept try {
+    std::scoped_lock const hold{impl_->turn};
+    if (impl_->watches) impl_->look_again();
+} catch (std::bad_alloc const&) {
+    // nobody is told of it
 }
 auto slice_heap::by_use() const noexcept -> shares {
     std::scoped_lock const hold{impl_->turn};

@@ -86,7 +86,7 @@ std::vector<std::string> environment_of(part const& p) {
         for (auto** e = environ; *e; ++e) all.emplace_back(*e);
     for (auto const& [name, value] : p.variables) set(all, name, value);
     using namespace mpt::boot;
-    for (auto const* ours : {handed_variable, program_variable, errhandler_variable})
+    for (auto const* ours : {handed_variable, program_variable, errhandler_variable, memory_kinds_variable})
         std::erase_if(all, [ours](auto const& e) { return names(e, ours); });
     auto const value_of = [&](std::string_view name) {
         auto const at = std::ranges::find_if(all, [&](auto const& e) { return names(e, name); });
@@ -96,6 +96,7 @@ std::vector<std::string> environment_of(part const& p) {
         if (auto const now = value_of("GLIBC_TUNABLES"), then = with_morecore(now, morecore); then != now)
             set(all, "GLIBC_TUNABLES", then);
     if (!p.errhandler.empty()) set(all, errhandler_variable, p.errhandler);
+    if (!p.memory_kinds.empty()) set(all, memory_kinds_variable, p.memory_kinds);
     auto libraries = own_libraries();
     if (!p.flavour.empty()) libraries = flavour_folder(libraries, p.flavour) + ':' + libraries;
     if (libraries.empty()) return all;

@@ -106,6 +106,9 @@ constexpr std::array rows{
     option_row{"initial-errhandler", takes::one, "HANDLER", topic::ranks,
         [](reading& r, text v, text) { r.now.errhandler = errhandler_in(v, r.option); },
         "what errors of MPI do until the program says: mpi_errors_are_fatal, mpi_errors_abort, mpi_errors_return"},
+    option_row{"memory-alloc-kinds", takes::one, "KINDS", topic::ranks,
+        [](reading& r, text v, text) { r.now.memory_kinds = not_empty(r, v); },
+        "sorts of memory that the program brings (mpi,system,...): told by MPI_INFO_ENV; mpi and system serve everywhere"},
     option_row{"flavour", takes::one, "NAME", topic::ranks,
         [](reading& r, text v, text) { r.now.flavour = flavour_in(v, r.option); },
         "libraries of that name in place of the standard ones: mt (MPI, a lock for each object), nocheck (MPI without checks of arguments), debug (further checks of one-sided MPI and OpenSHMEM)"},
@@ -217,7 +220,7 @@ constexpr std::array rows{
                "timestamp-output v verbose q quiet info print-all-exitcodes enable-x disable-x disable-auto-cleanup "
                "disable-hostname-propagation debug-daemons", takes::nothing, "", topic::ignored, note, ""},
     option_row{"prefix launcher launcher-exec rmk iface topolib membind usize rank-by display personality nameserver order-nodes am tune "
-               "report-pid report-uri arch soft memory-alloc-kinds", takes::one, "", topic::ignored, note, ""},
+               "report-pid report-uri arch soft", takes::one, "", topic::ignored, note, ""},
     option_row{"mca gmca pmca prtemca", takes::two, "", topic::ignored, note, ""},
 };
 // clang-format on

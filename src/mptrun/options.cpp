@@ -132,6 +132,7 @@ void print_part(std::vector<std::string>& words, part const& p) {
     if (!p.directory.empty()) add("--wdir", p.directory);
     if (!p.path.empty()) add("--path", p.path);
     if (!p.errhandler.empty()) add("--initial-errhandler", p.errhandler);
+    if (!p.memory_kinds.empty()) add("--memory-alloc-kinds", p.memory_kinds);
     if (!p.flavour.empty()) add("--flavour", p.flavour);
     if (p.pages.bytes != 0) add("-m", print(p.pages));
     if (!p.prefix.empty()) add("--wrap", joined(p.prefix));

@@ -37,6 +37,7 @@ struct part {
     std::string directory;                                      // -wdir
     std::string path;                                           // -path: searched before PATH
     std::string errhandler;                                     // -initial-errhandler; empty: fatal
+    std::string memory_kinds;                                   // -memory-alloc-kinds, as written
     std::string flavour;                                        // --flavour: a folder of lib/mpt; empty: the standard libraries
     page_wish pages;                                            // -m, of each rank
     std::vector<std::string> prefix;                            // --wrap

@@ -128,6 +128,7 @@ public:
                                    "--map-by ppr:2:socket",
                                    "--gdb-port 5000",
                                    "-m700hs",
+                                   "-memory-alloc-kinds mpi,system",
                                    "-m 1Gh",
                                    "--prepend-pattern %r"};
         words_t all;

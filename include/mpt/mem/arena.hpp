@@ -200,6 +200,10 @@ public:
         standing library, user;
     };
     standings look() const;
+    /// From here on the heap also looks whenever the user's memory is given back, and look() tells of the moment when most was touched.
+    void watch() noexcept;
+    /// Such a look, for who changes what stands behind the user's memory.
+    void look_again() noexcept;
 
 private:
     [[noreturn]] static void refuse(std::size_t bytes, std::string_view what);

@@ -33,4 +33,10 @@ using hint_source = std::function<std::optional<std::string>(std::string_view na
 /// `is`, but for what a call's hints say.
 wish with_hints(wish is, hint_source const& hint);
 
+/// As variables and hints mean it: the policy is MCDRAM's alone, and says nothing of other memory.
+constexpr wish settled(wish w) noexcept {
+    if (w.kind != affinity::mcdram) w.policy = strictness::preferred;
+    return w;
+}
+
 } // namespace mpt::inline v0::mem

@@ -52,8 +52,8 @@ private:
     std::unique_ptr<impl> impl_;
 };
 
-/// What MPI_INFO_ENV holds: command, argv, host, arch and wdir as this process finds them, and maxprocs where it is known.
-/// A value that is longer than allowed is left out. arguments: as main() got them, or none.
+/// What MPI_INFO_ENV holds: command, argv, host, arch and wdir as this process finds them, maxprocs where it is known, and
+/// mpi_memory_alloc_kinds where mptrun was told some. A value that is longer than allowed is left out. arguments: as main() got them, or none.
 info environment_info(std::span<char const* const> arguments, std::optional<std::int32_t> maxprocs);
 
 /// Without the blanks before and behind.

@@ -20,7 +20,8 @@
 ///               mailboxes, buffers of messages, what ranks share for collectives
 ///   program     bytes of the slice, touched or not: MPI_Alloc_mem and environment::allocate, windows, the symmetric heap
 ///   unexpected  what messages that came too early took of the process's own memory, all lanes together
-///   touched and what stands behind it, the kernel says (mem/place.hpp); huge pages are those of smaps.
+///   touched and what stands behind it, the kernel says (mem/place.hpp); huge pages are those of smaps. Of the program's memory it is the
+///   moment when most of it was touched: of those when some was given back, and the end.
 ///
 ///   The second table is rank 0's, of those that left together: a rank that leaves without the others tells of itself alone.
 ///   Tests   test/stack_memory_report_test.cpp    Source features of Cray MPI (MPICH_MEMORY_REPORT: 1 the least and the most of all

@@ -51,6 +51,7 @@ public:
         : config_{of_policy(v)}, job_{checked(std::move(m)), Stack::layout(), Stack::describe(), config_.job_values()},
           heap_{job_.share_arena(), job_.me(), slice_bytes(v), mem::wish_for_internal(config_), "MPT_SLICE"} {
         require_matching_core();
+        if (reports_memory()) heap_.watch();
         auto const lanes = config_.template get<"MPT_LANES">();
         auto const limits = make_limits();
         auto const facts = make_facts();
@@ -130,7 +131,7 @@ public:
     void deallocate(std::span<std::byte> s) noexcept { heap_.deallocate(s); }
     /// The same, placed: what it has become tells heap().placed_as(). Throws mpt::error(no_memory) where a mandatory kind is not there.
     std::span<std::byte> allocate(bytes n, mem::wish const& w, mem::purpose what = mem::purpose::allocated) {
-        return heap_.allocate(n, w, what);
+        return heap_.allocate(n, mem::settled(w), what);
     }
     /// What MPT_ALLOC_MEM_AFFINITY and its like ask for.
     mem::wish allocation_wish() const { return mem::wish_for_allocations(config_); }
@@ -213,9 +214,12 @@ private:
         for (rank r = 0; r < size(); r = r + 1) all.add(r, job_.record(r).memory);
         std::fputs(report(all).c_str(), stderr);
     }
-    void tell_memory() {
+    bool reports_memory() const noexcept {
         auto const asked = config_.template get<"MPT_MEMORY_REPORT">();
-        if (asked == "off" || asked == "0" || asked == "1") return;
+        return asked == "on" || asked == "2" || asked == "3";
+    }
+    void tell_memory() {
+        if (!reports_memory()) return;
         auto const f = look();
         memory_facts const facts{.who = me(),
                                  .use = heap_.by_use(),

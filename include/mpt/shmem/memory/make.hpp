@@ -59,6 +59,7 @@ template <class Stack> void memory<Stack>::finish() {
 }
 
 template <class Stack> void memory<Stack>::give_back() noexcept {
+    run_->heap().look_again();
     for (auto& p : layout_.partitions) {
         if (p.pages_at == no_pages) continue;
         run_->job().arena().lift_pages(run_->me(), run_->heap().refer(heap().data()).offset + p.begin, pages_of(p));

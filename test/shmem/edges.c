@@ -36,6 +36,7 @@ static void nothing(int me, int n) {
     shmem_long_put(&here_, NULL, 0, to), shmem_long_get(NULL, &here_, 0, to), shmem_putmem_nbi(&here_, NULL, 0, to);
     shmem_long_iput(&here_, NULL, 1, 1, 0, to), shmem_long_iget(NULL, &here_, 1, 1, 0, to);
     shmem_long_ibput(&here_, NULL, 1, 1, 1, 0, to), shmem_long_ibget(NULL, &here_, 1, 1, 1, 0, to);
+    shmem_long_put(NULL, NULL, 0, to), shmem_long_get(NULL, NULL, 0, to), shmem_getmem_nbi(NULL, NULL, 0, to);
     EXPECT(here_ == 7);
     shmem_barrier_all();
     shmem_long_put_signal(&here_, NULL, 0, &signal_, 5, SHMEM_SIGNAL_ADD, to); /* the signal goes all the same */

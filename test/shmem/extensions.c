@@ -1,4 +1,6 @@
 /* Cray's extensions: teams on grids, collectives over teams, pieces of any size, handles of atomics, PEs of this machine. */
+#include <shmemx.h>
+
 #include "check.h"
 
 static long sync_[SHMEM_REDUCE_SYNC_SIZE];

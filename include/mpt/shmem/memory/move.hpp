@@ -80,12 +80,14 @@ template <class Stack> template <element T> T memory<Stack>::g(T const* source, 
 }
 
 template <class Stack> void memory<Stack>::put_far(void* dest, void const* source, std::size_t n, rank pe) {
+    if (n == 0) return; // wherever that is
     auto const count = static_cast<std::int64_t>(n);
     auto const place = there("put", dest, pe);
     far().put({source, count, detail::raw_bytes()}, {pe, place, count, detail::raw_bytes()});
     after_put(pe);
 }
 template <class Stack> void memory<Stack>::get_far(void* dest, void const* source, std::size_t n, rank pe) {
+    if (n == 0) return;
     auto const count = static_cast<std::int64_t>(n);
     auto const place = there("get", source, pe);
     far().get({dest, count, detail::raw_bytes()}, {pe, place, count, detail::raw_bytes()});

@@ -9,7 +9,7 @@
 namespace mpt::inline v0::boot {
 
 std::string print_handed(handed const& h) {
-    return fmt::format("2:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{:x}:{:x}", h.me, h.size, h.launcher, h.control.fd,
+    return fmt::format("1:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{}:{:x}:{:x}", h.me, h.size, h.launcher, h.control.fd,
                        h.control.inode, h.control.device, h.data.fd, h.data.inode, h.data.device, h.pages.fd, h.pages.inode,
                        h.pages.device, h.pages_stride, h.cookie[0], h.cookie[1]);
 }
@@ -45,7 +45,7 @@ std::optional<handed> parse_handed(std::string_view text) {
     }
     f.next(h.pages_stride);
     for (auto& word : h.cookie) f.next(word, 16);
-    if (!f.good() || form != 2 || h.size < 1 || h.me < 0 || h.me >= h.size || h.control.fd < 0 || h.data.fd < 0) return {};
+    if (!f.good() || form != 1 || h.size < 1 || h.me < 0 || h.me >= h.size || h.control.fd < 0 || h.data.fd < 0) return {};
     return h;
 }
 

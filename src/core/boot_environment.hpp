@@ -1,6 +1,6 @@
 // MPT_BOOT: what mptrun tells a rank through its environment. Written by mptrun, read once by boot::launched.
 //
-//   MPT_BOOT=2:rank:size:launcher:control fd:inode:device:data fd:inode:device:pages fd:inode:device:pages stride:cookie:cookie
+//   MPT_BOOT=1:rank:size:launcher:control fd:inode:device:data fd:inode:device:pages fd:inode:device:pages stride:cookie:cookie
 //   Numbers, the cookie's in hex. Where a job has no huge pages, their descriptor is -1.
 #pragma once
 #include <array>

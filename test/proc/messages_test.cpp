@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"no_address_space", "sh -c 'ulimit -f 100; exec " + rank + " hello'",
                 "a job of 1 needs at least 1 MB of address space for each rank, but ulimit -f leaves {} KB in all.", 6},
         mistake{"closed_descriptor",
-                ranks(1, "sh -c 'MPT_BOOT=2:0:1:999999999:900:1:1:901:1:1:-1:0:0:0:a:b exec " + rank + " hello'"),
+                ranks(1, "sh -c 'MPT_BOOT=1:0:1:999999999:900:1:1:901:1:1:-1:0:0:0:a:b exec " + rank + " hello'"),
                 "descriptor 900 that mptrun handed to this rank was closed or replaced on the way, and /proc/999999999/fd/900 "
                 "cannot "
                 "be opened "

@@ -45,14 +45,27 @@ static void grids(int me, int n) {
         shmemx_team_barrier(SHMEM_TEAM_WORLD, sync_);                                                                          \
     } while (0)
 
+#define REDUCE_BITS(NAME, T)                                                                                                   \
+    REDUCE(NAME, T, and, -1, a& b);                                                                                            \
+    REDUCE(NAME, T, or, 0, a | b);                                                                                             \
+    REDUCE(NAME, T, xor, 0, a ^ b);
+#define REDUCE_ORDERED(NAME, T)                                                                                                \
+    REDUCE(NAME, T, max, 0, a > b ? a : b);                                                                                    \
+    REDUCE(NAME, T, min, 99, a < b ? a : b);
+#define REDUCE_NUMBERS(NAME, T)                                                                                                \
+    REDUCE(NAME, T, sum, 0, a + b);                                                                                            \
+    REDUCE(NAME, T, prod, 1, a* b);
+#define INTEGERS(X) X(short, short) X(int, int) X(long, long) X(longlong, long long)
+#define REALS(X) X(float, float) X(double, double) X(longdouble, long double)
+
 static void reductions(int me, int n) {
-    REDUCE(int, int, and, -1, a& b);
-    REDUCE(long, long, or, 0, a | b);
-    REDUCE(longlong, long long, xor, 0, a ^ b);
-    REDUCE(float, float, max, 0, a > b ? a : b);
-    REDUCE(short, short, min, 99, a < b ? a : b);
-    REDUCE(complexd, double _Complex, sum, 0, a + b);
-    REDUCE(longdouble, long double, prod, 1, a* b);
+    INTEGERS(REDUCE_BITS)
+    INTEGERS(REDUCE_ORDERED)
+    REALS(REDUCE_ORDERED)
+    INTEGERS(REDUCE_NUMBERS)
+    REALS(REDUCE_NUMBERS)
+    REDUCE_NUMBERS(complexf, float _Complex)
+    REDUCE_NUMBERS(complexd, double _Complex)
 }
 
 /* PE p sends q bytes to PE q, each p + 1; so PE q gets q bytes of everybody. */
@@ -102,26 +115,52 @@ static void pieces(int me, int n) {
         }                                                                                                                      \
     } while (0)
 
+#define SWAP_NB(NAME, T)                                                                                                       \
+    do {                                                                                                                       \
+        static T cell;                                                                                                         \
+        T was = -1;                                                                                                            \
+        void* handle = &was;                                                                                                   \
+        cell = (T)me;                                                                                                          \
+        shmem_barrier_all();                                                                                                   \
+        shmemx_##NAME##_swap_nb(&was, &cell, (T)(me + 0.5), (me + 1) % n, &handle), shmem_quiet();                             \
+        EXPECT(handle == NULL && was == (T)((me + 1) % n));                                                                    \
+        shmem_barrier_all();                                                                                                   \
+        EXPECT(cell == (T)((me + n - 1) % n + 0.5));                                                                           \
+    } while (0)
+
 static void handles(int me, int n) {
     NB(int, int);
     NB(long, long);
     NB(longlong, long long);
+    SWAP_NB(float, float);
+    SWAP_NB(double, double);
 }
 
+/* `bytes` of a PE's own go to the next one with the signal; those after them stay. */
+#define SIGNAL(call, T, bytes)                                                                                                 \
+    do {                                                                                                                       \
+        static T to[4];                                                                                                        \
+        static uint64_t arrived;                                                                                               \
+        T from[4];                                                                                                             \
+        memset(from, held(me, 0), sizeof from), memset(to, 0, sizeof to);                                                      \
+        shmem_barrier_all();                                                                                                   \
+        call(to, from, 3, &arrived, 5, (me + 1) % n), shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 5);                      \
+        for (size_t i = 0; i < sizeof to; i++)                                                                                 \
+            EXPECT(((unsigned char*)to)[i] == (i < (bytes) ? held((me + n - 1) % n, 0) : 0));                                  \
+        shmem_barrier_all();                                                                                                   \
+    } while (0)
+#define TYPED_SIGNAL(NAME, T) SIGNAL(shmemx_##NAME##_put_signal, T, 3 * sizeof(T));
+#define SIZED_SIGNAL(bits) SIGNAL(shmemx_put##bits##_signal, long double, 3 * bits / 8)
+
 static void signals(int me, int n) {
-    static double data[4];
-    static uint64_t arrived;
-    double const mine[4] = {me, 1, 2, 3};
-    shmem_barrier_all();
-    shmemx_double_put_signal(data, mine, 4, &arrived, 5, (me + 1) % n);
-    shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 5);
-    EXPECT(data[0] == (me + n - 1) % n && data[3] == 3);
-    shmem_barrier_all();
-    shmemx_put_signal(data, mine, 1, &arrived, 6, (me + 1) % n), shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 6);
-    shmem_barrier_all();
-    shmemx_put64_signal(data, mine, 1, &arrived, 7, (me + 1) % n), shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 7);
-    shmem_barrier_all();
-    shmemx_putmem_signal(data, mine, 8, &arrived, 8, (me + 1) % n), shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 8);
+    MPT_RMA_TYPES(TYPED_SIGNAL)
+    SIZED_SIGNAL(8);
+    SIZED_SIGNAL(16);
+    SIZED_SIGNAL(32);
+    SIZED_SIGNAL(64);
+    SIZED_SIGNAL(128);
+    SIGNAL(shmemx_putmem_signal, double, 3u);
+    SIGNAL(shmemx_put_signal, double, 3 * sizeof(double));
 }
 
 int main(void) {

@@ -51,6 +51,11 @@ TYPED_TEST(mpi_environment, programs_add_errors_of_their_own_and_take_them_away)
     EXPECT_THROW(static_cast<void>(added.class_of(code)), error);
 }
 
+TYPED_TEST(mpi_environment, a_process_has_one_table_of_added_errors_and_a_thread_its_own) {
+    environment<TypeParam> env;
+    EXPECT_EQ(&env.errors() == error_registry::of_process().get(), !TypeParam::world_type::shares_process);
+}
+
 TYPED_TEST(mpi_environment, one_that_an_exception_left_makes_room_for_the_next) {
     for (int i = 0; i < 3; ++i)
         EXPECT_THROW(

@@ -70,7 +70,7 @@ void* predefined(win& w, int key) noexcept {
 
 /// Whoever got the pointer reads it at any time: it is written only when a code was added since.
 void renew_last_used_code(binding& b) {
-    auto const now = b.errors.last_used();
+    auto const now = b.errors().last_used();
     std::lock_guard const g{b.changing};
     if (auto& told = predefined(b, MPI_LASTUSEDCODE); told != now) told = now;
 }

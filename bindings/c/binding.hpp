@@ -81,9 +81,8 @@ struct binding {
     buffer_place<send_buffer> buffer;          // of buffered sends
     std::vector<ref<request>> orphans;         // freed by the user while active
 
-    std::mutex changing;                             // for what follows
-    std::map<void*, std::span<std::byte>> allocated; // by MPI_Alloc_mem
-    error_registry errors;
+    std::mutex changing;                                                          // for what follows
+    std::map<void*, std::span<std::byte>> allocated;                              // by MPI_Alloc_mem
     ref<errhandler> file_handler;                                                 // MPI_FILE_NULL's: what a new file gets
     keyvals comm_keys{0}, type_keys{1}, win_keys{2};                              // numbers of the one are none of the others
     std::array<int, MPI_UNIVERSE_SIZE - MPI_TAG_UB + 1> environment_attributes{}; // by key, from MPI_TAG_UB on
@@ -92,6 +91,16 @@ struct binding {
         outlived;           // handlers of freed communicators, while requests may blame those
     std::string last_error; // the sentence of the last error that was raised, with its code
     int last_code = MPI_SUCCESS;
+
+    std::once_flag errors_found;
+    std::shared_ptr<error_registry> found_errors;
+    /// The process's; a thread's own where ranks are threads.
+    error_registry& errors() {
+        std::call_once(errors_found, [this] {
+            found_errors = membership ? std::make_shared<error_registry>() : error_registry::of_process();
+        });
+        return *found_errors;
+    }
 
     std::once_flag tools_made;
     std::unique_ptr<tool_state> tools; // of MPI_T (tools.hpp), once it was entered

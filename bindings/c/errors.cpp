@@ -28,7 +28,7 @@ void give(call& on, ref<errhandler>& to, errhandler& h, errhandler::action fitti
 }
 
 std::string asked_for(call& on, int code) {
-    return std::string{on.name()} + " was called with error code " + std::to_string(code) + ", " + on.of().errors.text_of(code);
+    return std::string{on.name()} + " was called with error code " + std::to_string(code) + ", " + on.of().errors().text_of(code);
 }
 
 ref<errhandler> handler_of_files(binding& b) {
@@ -108,23 +108,23 @@ void Errhandler_free(call& on, MPI_Errhandler& handle) {
     handle = MPI_ERRHANDLER_NULL;
 }
 
-void Error_class(call& on, int code, int& of_class) { of_class = on.of().errors.class_of(code); }
+void Error_class(call& on, int code, int& of_class) { of_class = on.of().errors().class_of(code); }
 /// Of the last error that was raised here, what was wrong too; what a program added keeps its own text.
 void Error_string(call& on, int code, char* text, int& length) {
     auto& b = on.of();
-    auto whole = b.errors.text_of(code);
+    auto whole = b.errors().text_of(code);
     std::lock_guard const g{b.changing};
     if (code != MPI_SUCCESS && code == b.last_code && code <= MPI_ERR_LASTCODE)
         whole += (whole.empty() ? "" : "; ") + b.last_error;
     put_text(whole, text, MPI_MAX_ERROR_STRING, length);
 }
 
-void Add_error_class(call& on, int& added) { added = on.of().errors.add_class(); }
-void Add_error_code(call& on, int of_class, int& added) { added = on.of().errors.add_code(of_class); }
-void Add_error_string(call& on, int code, char const* text) { on.of().errors.add_string(code, text); }
-void Remove_error_class(call& on, int error_class) { on.of().errors.remove_class(error_class); }
-void Remove_error_code(call& on, int code) { on.of().errors.remove_code(code); }
-void Remove_error_string(call& on, int code) { on.of().errors.remove_string(code); }
+void Add_error_class(call& on, int& added) { added = on.of().errors().add_class(); }
+void Add_error_code(call& on, int of_class, int& added) { added = on.of().errors().add_code(of_class); }
+void Add_error_string(call& on, int code, char const* text) { on.of().errors().add_string(code, text); }
+void Remove_error_class(call& on, int error_class) { on.of().errors().remove_class(error_class); }
+void Remove_error_code(call& on, int code) { on.of().errors().remove_code(code); }
+void Remove_error_string(call& on, int code) { on.of().errors().remove_string(code); }
 
 } // namespace impl
 } // namespace mpt::c

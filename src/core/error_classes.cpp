@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <mpt/core/registry.hpp>
+
 namespace mpt::inline v0 {
 
 namespace {
@@ -166,6 +168,11 @@ struct error_registry::impl {
                         fmt::format("mpt: {}: {} still has its text, which is to be removed first", call, code)};
     }
 };
+
+std::shared_ptr<error_registry> error_registry::of_process() {
+    return std::static_pointer_cast<error_registry>(
+        process_registry::instance().kept_or("error classes", [] { return std::make_shared<error_registry>(); }));
+}
 
 error_registry::error_registry() : impl_{std::make_unique<impl>()} {}
 error_registry::~error_registry() = default;

@@ -303,6 +303,22 @@ TEST(CErrors, TheTextOfTheLastErrorSaysWhatWasWrong) {
     });
 }
 
+TEST(CErrors, WhatAProcessAddsInCIsAddedForItsCppToo) {
+    mpt::c::binding mine; // knows of no rank: the process's
+    mpt::c::take_up(mine);
+    int cls = 0, code = 0;
+    auto const both = mpt::error_registry::of_process();
+    auto const before = both->add_class();
+    EXPECT_EQ(MPI_Add_error_class(&cls), MPI_SUCCESS);
+    EXPECT_EQ(cls, before + 1);
+    EXPECT_EQ(MPI_Add_error_code(before, &code), MPI_SUCCESS);
+    EXPECT_EQ(both->class_of(code), before);
+    EXPECT_EQ(MPI_Add_error_string(code, "the tea is hot"), MPI_SUCCESS);
+    EXPECT_EQ(both->text_of(code), "the tea is hot");
+    both->remove_string(code), both->remove_code(code), both->remove_class(cls), both->remove_class(before);
+    EXPECT_LT(both->last_used(), before);
+}
+
 TEST(CErrors, UsersAddClassesCodesAndTexts) {
     ranks(1, [](int, int) {
         int cls = 0, code = 0, other = 0;

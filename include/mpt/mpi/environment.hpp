@@ -56,8 +56,8 @@ public:
     [[noreturn]] void abort(int code, std::string_view why = {}) noexcept { run_->job().abort(code, why); }
 
     runtime<Stack>& native() noexcept { return *run_; }
-    /// Error classes and codes that the program adds; a communicator's handler is its error policy.
-    error_registry& errors() noexcept { return errors_; }
+    /// Error classes and codes that the program adds, by this interface or by C's; a communicator's handler is its error policy.
+    error_registry& errors() noexcept { return *errors_; }
     /// Of buffered sends (mpi/buffered.hpp).
     std::shared_ptr<buffer_home<Stack>> const& buffers() const noexcept { return buffers_; }
 
@@ -86,7 +86,8 @@ private:
                                           .environment = this});
     }
 
-    error_registry errors_;
+    std::shared_ptr<error_registry> errors_ =
+        Stack::world_type::shares_process ? std::make_shared<error_registry>() : error_registry::of_process();
     std::unique_ptr<runtime<Stack>> run_;
     std::shared_ptr<buffer_home<Stack>> buffers_ = std::make_shared<buffer_home<Stack>>();
     std::unique_ptr<communicator_state<Stack>> world_, self_;

@@ -139,6 +139,9 @@ public:
 /// The classes and codes that the user added (environment::errors()). Errors are mpt::error of class argument, and change nothing.
 class error_registry {
 public:
+    /// The one of this process, as long as the process: the C interface's, and of every environment that is not a thread's.
+    static std::shared_ptr<error_registry> of_process();
+
     error_registry();
     ~error_registry();
 

@@ -15,7 +15,7 @@ struct pending {
     request* r;
 };
 
-request* active(binding& b, MPI_Request handle) noexcept {
+[[gnu::always_inline]] inline request* active(binding& b, MPI_Request handle) noexcept {
     auto* const r = handle == MPI_REQUEST_NULL ? nullptr : b.requests.find_handle(handle);
     return r && r->active ? r : nullptr;
 }

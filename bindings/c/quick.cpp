@@ -89,7 +89,7 @@ plain_transfer* transfer_of(binding const& b, MPI_Request h) noexcept {
 
 int Send(void const* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
     named m;
-    if (!m.find(here(), buf, count, datatype, dest, tag, comm) || !send(m, tag))
+    if (!m.find(here(), buf, count, datatype, dest, tag, comm) || !send(m, tag)) [[unlikely]]
         return otherwise::Send(buf, count, datatype, dest, tag, comm);
     return MPI_SUCCESS;
 }
@@ -110,7 +110,7 @@ int Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_C
 int Isend(void const* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
     auto& b = here();
     named m;
-    if (!request || !m.find(b, buf, count, datatype, dest, tag, comm) || !send(m, tag))
+    if (!request || !m.find(b, buf, count, datatype, dest, tag, comm) || !send(m, tag)) [[unlikely]]
         return otherwise::Isend(buf, count, datatype, dest, tag, comm, request);
     *request = b.left;
     return MPI_SUCCESS;
@@ -119,7 +119,7 @@ int Isend(void const* buf, int count, MPI_Datatype datatype, int dest, int tag, 
 int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     auto& b = here();
     named m;
-    if (!request || !m.find(b, buf, count, datatype, source, tag, comm) || !receive(b, m, source, tag, *request))
+    if (!request || !m.find(b, buf, count, datatype, source, tag, comm) || !receive(b, m, source, tag, *request)) [[unlikely]]
         return otherwise::Irecv(buf, count, datatype, source, tag, comm, request);
     return MPI_SUCCESS;
 }

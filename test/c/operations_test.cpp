@@ -326,7 +326,12 @@ TEST(COperations, DataAtAbsoluteAddressesAreCombined) {
         MPI_Op_create(
             [](void* in, void* inout, int*, MPI_Datatype* t) {
                 auto const from = mpt::c::here().datatypes.get(*t).type.true_lower_bound();
-                multiply<matrix>(static_cast<char*>(in) + from, static_cast<char*>(inout) + from, 1, product);
+                // MPI_BOTTOM is null, from which C++ counts no bytes: as numbers.
+                auto const at = [from](void* p) {
+                    return reinterpret_cast<char*>(reinterpret_cast<std::intptr_t>(p) +
+                                                   from); // NOLINT(performance-no-int-to-ptr)
+                };
+                multiply<matrix>(at(in), at(inout), 1, product);
             },
             0, &op);
         all = mine;

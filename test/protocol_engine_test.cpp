@@ -154,8 +154,71 @@ TEST(protocol_engine_parts, a_blocking_receive_takes_them_without_a_request) {
         EXPECT_EQ(all[1].counted().received_by(way::frame).bytes - before.bytes, n);
         EXPECT_EQ(all[0].counted().sent_by(way::frame).messages, n + 1);
     }
-    std::vector<std::byte> const more(gathering::most + 1);
-    EXPECT_FALSE(all[0].send_now(1, here, 3, more.data(), more.size()));
+}
+
+TEST(protocol_engine_loans, a_blocking_send_and_receive_of_them_take_no_request) {
+    mpt::test::engines<mpt::transport::smp<>> all{2};
+    auto const requests = all[0].requests_alive() + all[1].requests_alive();
+    std::uint64_t messages = 0, bytes = 0;
+    for (std::size_t n :
+         {gathering::most + 1, std::size_t{300}, std::size_t{4095}, std::size_t{4097}, std::size_t{8192}, std::size_t{16384}}) {
+        auto const data = pattern(n, static_cast<unsigned>(n));
+        for (std::size_t room : {n, n + 7, n - 1}) {
+            std::vector<std::byte> into(room);
+            ASSERT_TRUE(all[0].send_now(1, here, 3, data.data(), n));
+            received got;
+            for (int i = 0; i < 100 && !got; ++i) got = all[1].receive_now(0, here, 3, into.data(), room);
+            ASSERT_EQ(got.bytes, static_cast<int>(n)) << "also where there is less room";
+            EXPECT_EQ(got.label, 3);
+            EXPECT_TRUE(std::equal(into.begin(), into.begin() + static_cast<std::ptrdiff_t>(std::min(n, room)), data.begin()));
+            EXPECT_TRUE(all[1].quiet());
+            ++messages, bytes += n;
+        }
+    }
+    EXPECT_EQ(all[0].counted().sent_by(way::loan).messages, messages);
+    EXPECT_EQ(all[0].counted().sent_by(way::loan).bytes, bytes);
+    EXPECT_EQ(all[0].counted().sent_by(way::frame).messages, 0u);
+    EXPECT_EQ(all[1].counted().received_by(way::loan).messages, messages);
+    EXPECT_EQ(all[1].counted().received_by(way::loan).bytes, bytes);
+    EXPECT_EQ(all[0].requests_alive() + all[1].requests_alive(), requests);
+    EXPECT_TRUE(all[0].drained());
+    std::vector<std::byte> const more(32 * 1024 + 1);
+    EXPECT_FALSE(all[0].send_now(1, here, 3, more.data(), more.size())) << "it is announced first";
+}
+
+TEST(protocol_engine_loans, one_that_is_not_wanted_is_kept_and_the_wanted_one_is_got) {
+    mpt::test::engines<mpt::transport::smp<>> all{2};
+    auto const other = pattern(1000, 1), wanted = pattern(1000, 2);
+    std::vector<std::byte> into(1000), later(1000);
+    ASSERT_TRUE(all[0].send_now(1, here, 4, other.data(), 1000));
+    ASSERT_TRUE(all[0].send_now(1, here, 3, wanted.data(), 1000));
+    EXPECT_FALSE(all[1].receive_now(0, here, 3, into.data(), 1000)) << "the other one came first";
+    EXPECT_FALSE(all[1].quiet());
+    auto* const r = start_receive(all[1], 0, 3, into);
+    ASSERT_TRUE(all.run([&] { return r->complete; }));
+    EXPECT_EQ(into, wanted);
+    auto* const kept = start_receive(all[1], 0, 4, later);
+    EXPECT_TRUE(kept->complete);
+    EXPECT_EQ(later, other);
+    all[1].drop(*r), all[1].drop(*kept);
+}
+
+TEST(protocol_engine_loans, a_send_that_finds_none_is_left_to_the_long_way) {
+    mpt::test::engines<mpt::transport::smp<>> all{2, {}, mpt::config::values{}.set<"MPT_LOANS">("2")};
+    auto const data = pattern(1000);
+    std::vector<std::byte> into(1000);
+    EXPECT_TRUE(all[0].send_now(1, here, 3, data.data(), 1000));
+    EXPECT_TRUE(all[0].send_now(1, here, 3, data.data(), 1000));
+    EXPECT_FALSE(all[0].send_now(1, here, 3, data.data(), 1000)) << "nobody has received one";
+    auto* const s = start_send(all[0], 1, 3, data);
+    for (int i = 0; i < 3; ++i) {
+        auto* const r = start_receive(all[1], 0, 3, into);
+        ASSERT_TRUE(all.run([&] { return r->complete; }));
+        EXPECT_EQ(into, data);
+        all[1].drop(*r);
+    }
+    ASSERT_TRUE(all.run([&] { return s->complete; }));
+    all[0].drop(*s);
 }
 
 struct protocol_engine_pipeline : testing::Test {

@@ -170,6 +170,14 @@ public:
     std::size_t room_on(shelf on) const noexcept {
         return on == shelf::entry ? rounds_type::room : on == shelf::piece ? piece : chunk_;
     }
+    /// What a root shows at once of so many bytes: a quarter of them where that is much, so that the others copy the one while it writes
+    /// the next.
+    std::size_t stretch_of(std::size_t size) const noexcept {
+        constexpr std::size_t least = 32 * 1024;
+        auto const on = shelf_for(size);
+        auto const quarter = size / (4 * line_pair) * line_pair;
+        return on == shelf::chunk ? std::min(chunk_, std::max(least, quarter)) : room_on(on);
+    }
     /// The chunks of all; false: there is no memory for them. Where they are not there yet, all ranks come to this in the same round.
     template <class Stack> bool has_chunks(team<Stack> const& t, speaker s, std::size_t size) {
         if (far_) [[likely]]
@@ -243,7 +251,7 @@ private:
     template <class Stack> std::size_t rounds_for(team<Stack> const& t, std::size_t size) const noexcept {
         auto const on = shelf_for(size);
         if (on == shelf::chunk && (!far_ || size > t.template limit<"MPT_NODE_MAX">())) return 1;
-        return (size + room_on(on) - 1) / room_on(on);
+        return (size + stretch_of(size) - 1) / stretch_of(size);
     }
     static std::uint64_t shown_by(void const* room, std::int32_t q) {
         auto const& r = static_cast<node_room const*>(room)->rounds_;

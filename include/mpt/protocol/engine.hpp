@@ -17,7 +17,7 @@
 ///   Tests    test/protocol_engine_test.cpp, test/mpi_semantics_test.cpp
 ///
 /// Files: engine.hpp declares and holds what is common; engine/send.hpp and engine/receive.hpp hold the two sides, engine/pull.hpp
-/// the receiving one of a rendezvous, engine/parts.hpp small messages of several frames.
+/// the receiving one of a rendezvous, engine/parts.hpp small messages of several frames, engine/loans.hpp data in lent buffers.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -255,7 +255,6 @@ private:
     template <class E> pushed start_on(E& wire, request& r, peer_state& p) noexcept;
     template <class E> pushed push_e0(E& wire, request& r) noexcept;
     template <class E> bool push_parts(E& wire, rank to, wire::label const& what, source const& data) noexcept;
-    template <class E> [[gnu::noinline]] bool send_parts_now(E& wire, rank to, wire::label what, source data) noexcept;
     template <class E> pushed push_e1(E& wire, request& r, bool& no_loan) noexcept;
     template <class E> pushed push_rts(E& wire, request& r) noexcept;
     bool advance_push(request& r) noexcept;
@@ -271,6 +270,13 @@ private:
     void on_throttle(frame const& f) noexcept;
     void on_retracted(frame const& f) noexcept;
 
+    // loans
+    template <class E> pushed push_loan(E& wire, rank to, op kind, wire::e1 head, source const& data, bool& no_loan) noexcept;
+    template <class E> [[gnu::noinline]] bool send_longer_now(E& wire, rank to, wire::label what, source data) noexcept;
+    void read_loan(rank from, std::uint64_t loan, std::uint64_t size, sink const& into, std::uint64_t offset,
+                   std::uint64_t wanted) noexcept;
+    [[gnu::noinline]] received take_other(frame const& f, envelope const& wanted, std::span<std::byte> into) noexcept;
+
     // control frames
     template <class T> void control(rank to, op what, T const& body) noexcept;
     bool flush_peer(peer_state& p) noexcept;
@@ -279,7 +285,6 @@ private:
     // receiving
     void on_frame(frame const& f) noexcept;
     [[gnu::always_inline]] inline void on_e0(frame const& f) noexcept;
-    [[gnu::noinline]] std::span<std::byte const> on_other(frame const& f) noexcept;
     std::span<std::byte const> gather(frame const& f) noexcept;
     [[gnu::always_inline]] inline bool land(request& r, frame const& f, wire::label const& what) noexcept;
     void on_message(frame const& f, op what, posted_hook* matched) noexcept;
@@ -348,6 +353,7 @@ private:
 
 } // namespace mpt::inline v0::protocol
 
+#include <mpt/protocol/engine/loans.hpp>
 #include <mpt/protocol/engine/parts.hpp>
 #include <mpt/protocol/engine/progress.hpp>
 #include <mpt/protocol/engine/pull.hpp>

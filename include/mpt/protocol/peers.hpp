@@ -24,8 +24,8 @@ struct control_frame : list_node {
 
 /// A message of several frames that is coming: what is there of it, as if it were the payload of one.
 struct gathering {
-    static constexpr std::size_t most =
-        192; // bytes of data: four lines. origin: from there on a loan moves more messages a second
+    // bytes of data: two lines. origin: bench/peers, latency: 64 B 118 ns in place of 123 by a loan, 128 B 136 in place of 118
+    static constexpr std::size_t most = 88;
 
     std::uint32_t size = 0, got = 0;
     std::array<std::byte, sizeof(wire::label) + most> bytes;

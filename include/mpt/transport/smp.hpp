@@ -207,6 +207,7 @@ public:
         l.place_ = i;
         return l;
     }
+    void foresee(std::size_t n) noexcept { pool_.foresee(n); }
     void revoke(loan&& l) noexcept {
         if (std::exchange(l.ref_, 0) != 0) pool_.revoke(l.place_);
     }

@@ -199,6 +199,14 @@ concept transport_lending = requires(E& e, rank p, std::size_t n, std::uint64_t 
     { e.give_back(p, ref) } noexcept;
 };
 
+/// One that prepares the next loan while nobody waits for it.
+///
+///   e.foresee(n)          -         a loan of n bytes was sent, and another one like it is likely to follow
+template <class E>
+concept transport_lending_again = transport_lending<E> && requires(E& e, std::size_t n) {
+    { e.foresee(n) } noexcept -> std::same_as<void>;
+};
+
 /// Where a sender's bytes lie, in words the receiver can use. Goes over the wire.
 struct remote_memory {
     std::uint64_t address = 0; // virtual address in the owner, or offset in its slice

@@ -37,13 +37,6 @@ bool engine<World, Route, Use>::push_parts(E& wire, rank to, wire::label const& 
     } else return false;
 }
 
-template <class World, class Route, protocol_set Use> template <class E>
-bool engine<World, Route, Use>::send_parts_now(E& wire, rank to, wire::label what, source data) noexcept {
-    if (data.size() > most_parts<E>() || !push_parts(wire, to, what, data)) return ++counts_.declined, false;
-    counts_.sent_now_bytes += data.size();
-    return true;
-}
-
 /// The message, as the payload of an e0 frame, once it is whole; else nothing.
 template <class World, class Route, protocol_set Use>
 std::span<std::byte const> engine<World, Route, Use>::gather(frame const& f) noexcept {
@@ -61,14 +54,6 @@ std::span<std::byte const> engine<World, Route, Use>::gather(frame const& f) noe
     if (!parts || data.empty() || data.size() > parts->left()) broken("a piece of no message", f.from);
     parts->add(data);
     return parts->left() == 0 ? parts->payload() : std::span<std::byte const>{};
-}
-
-/// A frame that is no small message of one frame: what it completes, as the payload of one that would be, or nothing.
-template <class World, class Route, protocol_set Use>
-std::span<std::byte const> engine<World, Route, Use>::on_other(frame const& f) noexcept {
-    if (f.op == static_cast<std::uint16_t>(op::e0_first) || f.op == static_cast<std::uint16_t>(op::e0_more)) return gather(f);
-    on_frame(f);
-    return {};
 }
 
 } // namespace mpt::inline v0::protocol

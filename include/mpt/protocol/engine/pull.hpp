@@ -165,14 +165,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     if (!r || !takes_chunks(*r) || r->peer != f.from || h->offset > r->total || h->size > r->total - h->offset)
         return broken("a chunk for no receive", f.from);
     heard_of(*r);
-    with(at(f.from), [&]<class E>(E& wire) {
-        if constexpr (lends<E>) {
-            auto const data = wire.borrow(f.from, h->loan, h->size);
-            if (data.size() != h->size) broken("a loan that is not in the sender's slice", f.from);
-            r->into.write(h->offset, data);
-            wire.give_back(f.from, h->loan);
-        } else broken("a loan on a transport that does not lend", f.from);
-    });
+    read_loan(f.from, h->loan, h->size, r->into, h->offset, h->size);
     filled(*r, h->size);
 }
 

@@ -70,14 +70,12 @@ template <class World, class Route, protocol_set Use> struct engine<World, Route
 
     [[gnu::always_inline]] void operator()(frame const& f) noexcept {
         wire::label what;
-        auto payload = f.payload;
-        if (f.op != static_cast<std::uint16_t>(op::e0) || payload.size() < sizeof what) [[unlikely]] {
-            payload = on.on_other(frame{f}); // a copy, so that the wanted frame itself never lies in memory
-            if (payload.empty()) return;
-        }
-        std::memcpy(&what, payload.data(), sizeof what);
+        auto const payload = f.payload;
+        if (f.op != static_cast<std::uint16_t>(op::e0) || payload.size() < sizeof what) [[unlikely]] // copies, so that the
+            return static_cast<void>(got = on.take_other(frame{f}, {context, f.from, label}, {data, capacity})); // frame stays
+        std::memcpy(&what, payload.data(), sizeof what); // out of memory
         if (what.context() != context || (what.tag != label && label != any_tag)) [[unlikely]]
-            return on.on_frame(frame{f.from, static_cast<std::uint16_t>(op::e0), payload}); // a copy, as above
+            return on.on_frame(frame{f});
         auto const n = payload.size() - sizeof what;
         if (n == capacity && capacity <= small_copy) [[likely]] // which the compiler knows where a value is received
             copy_small(data, payload.data() + sizeof what, capacity);
@@ -264,16 +262,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     switch (a.kind) {
     case op::rts: return begin_pull(r, a);
     case op::e1:
-    case op::e1_sync:
-        with(at(a.from), [&]<class E>(E& wire) {
-            if constexpr (lends<E>) {
-                auto const data = wire.borrow(a.from, a.loan, a.size);
-                if (data.size() != a.size) broken("a loan that is not in the sender's slice", a.from);
-                r.into.write(0, data.first(r.total));
-                wire.give_back(a.from, a.loan);
-            } else broken("a loan on a transport that does not lend", a.from);
-        });
-        break;
+    case op::e1_sync: read_loan(a.from, a.loan, a.size, r.into, 0, r.total); break;
     default: r.into.write(0, {a.buffer, static_cast<std::size_t>(r.total)}); break;
     }
     if (a.kind == op::e0_sync || a.kind == op::e1_sync)

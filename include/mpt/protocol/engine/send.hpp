@@ -78,16 +78,9 @@ auto engine<World, Route, Use>::push_e0(E& wire, request& r) noexcept -> pushed 
 template <class World, class Route, protocol_set Use> template <class E>
 auto engine<World, Route, Use>::push_e1(E& wire, request& r, bool& no_loan) noexcept -> pushed {
     bool const sync = r.mode == send_mode::synchronous;
-    auto loan = wire.lend(r.peer, r.from.size());
-    if (!loan) return no_loan = true, pushed::again;
-    auto cell = wire.reserve(r.peer, sizeof(wire::e1));
-    if (!cell) return wire.revoke(std::move(loan)), pushed::again;
-    r.from.read(0, loan.memory());
-    wire::write(cell.payload(),
-                wire::e1{wire::label::of(r.wanted.context, r.wanted.label), static_cast<std::uint32_t>(r.from.size()),
-                         loan.ref(), requests_.index_of(&r), requests_.generation_of(&r)});
-    wire.commit(std::move(cell), static_cast<std::uint16_t>(sync ? op::e1_sync : op::e1));
-    counts_.sent[static_cast<unsigned>(way::loan)].count(r.from.size());
+    wire::e1 const head{wire::label::of(r.wanted.context, r.wanted.label), static_cast<std::uint32_t>(r.from.size()), 0,
+                        requests_.index_of(&r), requests_.generation_of(&r)};
+    if (push_loan(wire, r.peer, sync ? op::e1_sync : op::e1, head, r.from, no_loan) != pushed::yes) return pushed::again;
     if (sync) r.at = phase::acking, ++outstanding_;
     else complete(r);
     return pushed::yes;
@@ -153,7 +146,7 @@ bool engine<World, Route, Use>::send_now(rank to, context_id context, tag label,
         p, [&]<class E>(E & wire) __attribute__((always_inline)) {
             constexpr auto room = std::min<std::size_t>(max_frame<E> - sizeof(wire::e0), Use.e0_max);
             if (n > room) [[unlikely]]
-                return send_parts_now(wire, to, wire::label::of(context, label), source{data, n});
+                return send_longer_now(wire, to, wire::label::of(context, label), source{data, n});
             auto cell = wire.reserve(to, sizeof(wire::e0) + n);
             if (!cell) return ++counts_.declined, false;
             auto* const at = cell.payload().data();

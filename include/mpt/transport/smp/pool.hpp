@@ -79,6 +79,7 @@ private:
         std::uint32_t generation;
     };
     static constexpr std::uint32_t glances = 8;
+    static constexpr std::size_t foreseen = 2048; // longer runs are not waited for line by line
     static constexpr std::uint32_t patience = 256; // loans refused in vain before memory is asked for again: asking reads files
 
     std::vector<entry> entries_;
@@ -112,6 +113,13 @@ public:
         cursor_ = i + 1 < entries_.size() ? i + 1 : 0;
         __builtin_prefetch(&entries_[cursor_].at->returned);
         return i;
+    }
+    /// Another loan of n bytes is likely to follow soon: the lines that it will be written to come here now, if it has come back.
+    void foresee(std::size_t n) const noexcept {
+        if (n > foreseen || cursor_ >= entries_.size()) return;
+        auto const& e = entries_[cursor_];
+        if (!e.at->came_back(e.generation)) return;
+        for (std::size_t at = 0; at < n; at += cache_line) fetch_to_write(e.at->data + at);
     }
     /// The loan was never sent.
     void revoke(std::uint32_t i) noexcept { entries_[i].at->give_back(entries_[i].generation); }

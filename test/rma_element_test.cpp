@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <thread>
 
@@ -78,6 +80,42 @@ TEST(rma_element, becomes_what_the_operation_says_and_gives_what_it_was) {
             EXPECT_EQ(old, packed(kind, before.data(), n)) << mpt::facts(kind).name << " op " << o;
             EXPECT_TRUE(wide.try_exclusive()) << "the lock is left free";
         }
+}
+
+TEST(rma_element, alone_becomes_the_same_by_its_short_way) {
+    seeds const s{1};
+    dice d{s.first};
+    std::size_t taken = 0;
+    for (std::size_t k = 0; k < mpt::element_kinds; ++k)
+        for (std::size_t o = 0; o < mpt::operations; ++o)
+            for (bool fetches : {true, false}) {
+                auto const kind = static_cast<element_kind>(k);
+                auto const op = static_cast<operation>(o);
+                element_action const action{op, kind};
+                if (!action.is_valid() || mpt::facts(kind).is_pair()) continue;
+                SCOPED_TRACE(testing::Message() << mpt::facts(kind).name << ", operation " << o << ", seed " << s.first);
+                auto const n = action.size();
+                alignas(16) std::array<std::byte, 32> one{}, other{};
+                auto const first = some(kind, 1, d), operand = some(kind, 1, d);
+                std::copy(first.begin(), first.end(), one.begin());
+                other = one;
+                bytes old(n), was(n);
+                mpt::rma::lock_word<> wide;
+                bool const done = mpt::rma::combine_one(op, kind, one.data(), operand.data(), fetches ? old.data() : nullptr);
+                if (!done) {
+                    EXPECT_EQ(one, other) << "nothing was done";
+                    continue;
+                }
+                ++taken;
+                memory_run const run{address(other.data()), n};
+                mpt::rma::combine(action, {&run, 1}, operand.data(), was.data(), wide);
+                EXPECT_EQ(one, other);
+                if (fetches) { EXPECT_EQ(old, was); }
+                std::array<std::byte, 32> const before = one;
+                EXPECT_FALSE(mpt::rma::combine_one(op, kind, one.data() + 1, operand.data(), nullptr)) << "it is not aligned";
+                EXPECT_EQ(one, before);
+            }
+    EXPECT_GT(taken, 20u);
 }
 
 TEST(rma_element, is_swapped_where_it_is_what_was_expected) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <type_traits>
 #include <vector>
@@ -45,32 +46,47 @@ template <class Word> Word by_exchange(element_action const& a, element_ref<Word
     }
 }
 
-/// Changes one element; what it was.
-template <class Word> Word change(element_action const& a, element_ref<Word> at, std::byte const* operand) noexcept {
-    if (a.what() == operation::no_op) return at.load(std::memory_order_acquire); // sync(rma.element): acquire
-    auto const with = load_from<Word>(operand);
-    if (a.what() == operation::replace) return at.exchange(with, std::memory_order_acq_rel); // sync(rma.element): acq_rel
-    if (is_integer(a.kind())) switch (a.what()) {
-        case operation::sum: return at.fetch_add(with, std::memory_order_acq_rel);  // sync(rma.element): acq_rel
-        case operation::band: return at.fetch_and(with, std::memory_order_acq_rel); // sync(rma.element): acq_rel
-        case operation::bor: return at.fetch_or(with, std::memory_order_acq_rel);   // sync(rma.element): acq_rel
-        case operation::bxor: return at.fetch_xor(with, std::memory_order_acq_rel); // sync(rma.element): acq_rel
-        default: break;
-        }
-    return by_exchange<Word>(a, at, operand);
-}
-
 /// The processor has an instruction for it.
-bool is_an_instruction(element_action const& a) noexcept {
-    switch (a.what()) {
+bool is_an_instruction(operation what, element_kind kind) noexcept {
+    switch (what) {
     case operation::no_op:
     case operation::replace: return true;
     case operation::sum:
     case operation::band:
     case operation::bor:
-    case operation::bxor: return is_integer(a.kind());
+    case operation::bxor: return is_integer(kind);
     default: return false;
     }
+}
+bool is_an_instruction(element_action const& a) noexcept { return is_an_instruction(a.what(), a.kind()); }
+
+/// Changes one element by such an instruction; what it was.
+template <class Word> Word change_at_once(operation what, element_ref<Word> at, std::byte const* operand) noexcept {
+    if (what == operation::no_op) return at.load(std::memory_order_acquire); // sync(rma.element): acquire
+    auto const with = load_from<Word>(operand);
+    switch (what) {
+    case operation::sum: return at.fetch_add(with, std::memory_order_acq_rel);  // sync(rma.element): acq_rel
+    case operation::band: return at.fetch_and(with, std::memory_order_acq_rel); // sync(rma.element): acq_rel
+    case operation::bor: return at.fetch_or(with, std::memory_order_acq_rel);   // sync(rma.element): acq_rel
+    case operation::bxor: return at.fetch_xor(with, std::memory_order_acq_rel); // sync(rma.element): acq_rel
+    default: return at.exchange(with, std::memory_order_acq_rel);               // sync(rma.element): acq_rel
+    }
+}
+/// As the kernel adds, without a call of it.
+template <class Real, class Word> void add_real(std::byte* at, std::byte const* operand, std::byte* old) noexcept {
+    static_assert(sizeof(Real) == sizeof(Word));
+    element_ref<Word> const element{*reinterpret_cast<Word*>(at)};
+    auto const with = load_from<Real>(operand);
+    Word seen = element.load(std::memory_order_relaxed); // order: the compare-exchange decides
+    while (!element.compare_exchange_weak(seen, std::bit_cast<Word>(with + std::bit_cast<Real>(seen)),
+                                          std::memory_order_acq_rel,    // sync(rma.element): acq_rel
+                                          std::memory_order_relaxed)) { // order: another try
+    }
+    if (old) store_to(old, seen);
+}
+/// Changes one element; what it was.
+template <class Word> Word change(element_action const& a, element_ref<Word> at, std::byte const* operand) noexcept {
+    return is_an_instruction(a) ? change_at_once<Word>(a.what(), at, operand) : by_exchange<Word>(a, at, operand);
 }
 
 // --- several elements by one instruction ----------------------------------------------------------------------------------------
@@ -266,6 +282,25 @@ void combine(element_action const& a, std::span<memory_run const> runs, std::byt
         if (operand) operand += r.bytes;
         if (old) old += r.bytes;
     }
+}
+
+bool combine_one(operation what, element_kind kind, std::byte* at, std::byte const* operand, std::byte* old) noexcept {
+    auto const size = facts(kind).size;
+    if (what == operation::sum && is_aligned(reinterpret_cast<std::uintptr_t>(at), size)) {
+        if (kind == element_kind::c_double) return add_real<double, std::uint64_t>(at, operand, old), true;
+        if (kind == element_kind::c_float) return add_real<float, std::uint32_t>(at, operand, old), true;
+    }
+    if ((size != 4 && size != 8) || !is_integer(kind) || !is_an_instruction(what, kind) ||
+        !is_aligned(reinterpret_cast<std::uintptr_t>(at), size))
+        return false;
+    by_size(size, [&]<class Word>(Word) {
+        element_ref<Word> const element{*reinterpret_cast<Word*>(at)};
+        if (!old && what == operation::replace)
+            return element.store(load_from<Word>(operand), std::memory_order_release); // sync(rma.element): release
+        auto const was = change_at_once<Word>(what, element, operand);
+        if (old) store_to(old, was);
+    });
+    return true;
 }
 
 void compare_and_swap(std::size_t size, std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old,

@@ -36,6 +36,7 @@
 #include <mpt/coll/allgather.hpp>
 #include <mpt/coll/barrier.hpp>
 #include <mpt/coll/broadcast.hpp>
+#include <mpt/core/cursor.hpp>
 #include <mpt/datatype/operation.hpp>
 #include <mpt/rma/agent.hpp>
 #include <mpt/rma/memory.hpp>
@@ -119,6 +120,26 @@ public:
     /// MPI-4.1 section 12.3. Both sides have as many bytes; ranks are of the group, and none is proc_null.
     void put(own_source const& from, target_place const& to);
     void get(own_sink const& into, target_place const& from);
+    /// What most of them are: n bytes in one piece, `offset` bytes from a displacement in mapped memory of a target that an epoch opens.
+    /// False: nothing was done.
+    bool try_put(std::byte const* from, std::size_t n, rank target, std::int64_t displacement, std::int64_t offset) noexcept {
+        auto* const p = open_here(target, displacement, offset, n);
+        if (p == nullptr) [[unlikely]]
+            return false;
+        return copy_bytes(p, from, n), true;
+    }
+    bool try_get(std::byte* into, std::size_t n, rank target, std::int64_t displacement, std::int64_t offset) noexcept {
+        auto const* const p = open_here(target, displacement, offset, n);
+        if (p == nullptr) [[unlikely]]
+            return false;
+        return copy_bytes(into, p, n), true;
+    }
+    /// One element that combine_one() takes. result: null where nobody asks what it was. False: nothing was done.
+    bool try_change(void const* from, void* result, element_kind kind, rank target, std::int64_t displacement,
+                    operation op) noexcept {
+        auto* const p = is_locked(at(target)) ? nullptr : open_here(target, displacement, 0, facts(kind).size);
+        return p != nullptr && combine_one(op, kind, p, static_cast<std::byte const*>(from), static_cast<std::byte*>(result));
+    }
     /// Elements of one predefined type at both sides; the operation is defined on it (find_kernel), or it is
     /// mpt::error(argument).
     void accumulate(own_source const& from, target_place const& to, operation op);
@@ -151,6 +172,15 @@ public:
     /// Section 12.5.4. In a passive epoch alone.
     void flush(rank target);
     void flush_all();
+    /// A flush where the target's agent was asked for nothing. False: nothing was done.
+    bool try_flush(rank target) noexcept {
+        auto& t = at(target);
+        if (now() != epoch::lock_all && t.lock == held::nothing) [[unlikely]]
+            return false;
+        auto const asked = t.asked.load(std::memory_order_relaxed);    // order: who asked it synchronises with us
+        auto const done = t.confirmed.load(std::memory_order_acquire); // sync(rma.confirmed): acquire
+        return asked == done && (settle(), true);
+    }
     void flush_local(rank target) { must_be_passive("flush_local", target); }
     void flush_local_all() { must_be_passive("flush_local_all"); }
     /// What this rank has written before is there for others, and what they have is there for it, once they and it know of it.
@@ -207,6 +237,10 @@ private:
         return __builtin_mul_overflow(displacement, t.unit, &bytes) ? t.base - 1 : t.base + static_cast<std::uint64_t>(bytes);
     }
     struct extent; // what an operation touches
+    std::byte* open_here(rank r, std::int64_t displacement, std::int64_t offset, std::size_t n) noexcept {
+        auto& t = at(r);
+        return is_open(t) ? t.mapped(address(t, displacement) + static_cast<std::uint64_t>(offset), n) : nullptr;
+    }
     std::byte* plain(target_type const& t, target_place const& p, std::int64_t own, data_run const& run) const noexcept;
     extent touched(char const* call, target_type const& t, target_place const& p) const;
     template <class F> void within(target_type& t, F&& f);

@@ -79,7 +79,7 @@ private:
         std::uint32_t generation;
     };
     static constexpr std::uint32_t glances = 8;
-    static constexpr std::size_t foreseen = 2048; // longer runs are not waited for line by line
+    static constexpr std::size_t foreseen = 2048;  // longer runs are not waited for line by line
     static constexpr std::uint32_t patience = 256; // loans refused in vain before memory is asked for again: asking reads files
 
     std::vector<entry> entries_;

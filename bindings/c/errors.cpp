@@ -28,7 +28,8 @@ void give(call& on, ref<errhandler>& to, errhandler& h, errhandler::action fitti
 }
 
 std::string asked_for(call& on, int code) {
-    return std::string{on.name()} + " was called with error code " + std::to_string(code) + ", " + on.of().errors().text_of(code);
+    return std::string{on.name()} + " was called with error code " + std::to_string(code) + ", " +
+           on.of().errors().text_of(code);
 }
 
 ref<errhandler> handler_of_files(binding& b) {

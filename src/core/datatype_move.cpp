@@ -34,8 +34,10 @@ struct unpack {
 
 template <std::size_t Length> using length_constant = std::integral_constant<std::size_t, Length>;
 
-/// Calls move(length_constant) for the lengths that deserve a loop of their own, and general() for the others.
-template <class Move, class General> void by_length(std::int64_t length, Move move, General general) noexcept {
+/// Calls move(length_constant) for the lengths that deserve a loop of their own, and general() for the others. Inlined into the two
+/// that use it: as a function of its own it gets what they capture through memory, which costs more than a dozen blocks.
+template <class Move, class General>
+[[gnu::always_inline]] inline void by_length(std::int64_t length, Move move, General general) noexcept {
     switch (length) {
     case 1: return move(length_constant<1>{});
     case 2: return move(length_constant<2>{});
@@ -53,19 +55,24 @@ template <class Move, class General> void by_length(std::int64_t length, Move mo
     }
 }
 
-/// Blocks of one length, regular on both sides. Four at a time: their addresses need no multiplication.
+/// Blocks of one length, regular on both sides. Four at a time, each of which has a place of its own that goes on: one place that
+/// goes from block to block would let each copy wait for the addition before it.
 template <class Way, std::size_t Length> void regular_fixed(std::uintptr_t memory, std::int64_t stride, typename Way::packed p,
                                                             std::int64_t packed_stride, std::int64_t count) noexcept {
-    for (; count >= 4; count -= 4, memory = moved(memory, 4 * stride), p += 4 * packed_stride) {
+    auto second = moved(memory, stride), third = moved(second, stride), fourth = moved(third, stride);
+    auto const further = moved(fourth, stride) - memory;
+    for (; count >= 4; count -= 4, p += 4 * packed_stride) {
         Way::template copy<Length>(memory, p);
-        Way::template copy<Length>(moved(memory, stride), p + packed_stride);
-        Way::template copy<Length>(moved(memory, 2 * stride), p + 2 * packed_stride);
-        Way::template copy<Length>(moved(memory, 3 * stride), p + 3 * packed_stride);
+        Way::template copy<Length>(second, p + packed_stride);
+        Way::template copy<Length>(third, p + 2 * packed_stride);
+        Way::template copy<Length>(fourth, p + 3 * packed_stride);
+        memory += further, second += further, third += further, fourth += further;
     }
     for (; count > 0; --count, memory = moved(memory, stride), p += packed_stride) Way::template copy<Length>(memory, p);
 }
-template <class Way> void regular(std::uintptr_t memory, std::int64_t stride, typename Way::packed p,
-                                  std::int64_t packed_stride, std::int64_t length, std::int64_t count) noexcept {
+template <class Way> [[gnu::noinline]] void regular(std::uintptr_t memory, std::int64_t stride, typename Way::packed p,
+                                                    std::int64_t packed_stride, std::int64_t length,
+                                                    std::int64_t count) noexcept {
     auto const fixed = [&]<std::size_t Length>(length_constant<Length>) {
         regular_fixed<Way, Length>(memory, stride, p, packed_stride, count);
     };
@@ -81,8 +88,8 @@ void listed_fixed(std::uintptr_t memory, block const* b, typename Way::packed p,
     for (std::int64_t i = 0; i < count; ++i)
         Way::template copy<Length>(moved(memory, b[i].at), p + i * static_cast<std::int64_t>(Length));
 }
-template <class Way>
-void listed(std::uintptr_t memory, block const* b, typename Way::packed p, std::int64_t length, std::int64_t count) noexcept {
+template <class Way> [[gnu::noinline]] void listed(std::uintptr_t memory, block const* b, typename Way::packed p,
+                                                   std::int64_t length, std::int64_t count) noexcept {
     auto const fixed = [&]<std::size_t Length>(length_constant<Length>) { listed_fixed<Way, Length>(memory, b, p, count); };
     by_length(length, fixed, [&] {
         for (; count > 0; --count, ++b, p += length) Way::copy(moved(memory, b->at), p, length);
@@ -174,8 +181,8 @@ private:
               [&](std::int64_t i, std::int64_t from, packed q, std::int64_t k) { move(s.child[i], memory, q, from, k); });
     }
 
-    /// So many records of a few blocks are moved block by block, while they are in the cache.
-    static constexpr std::int64_t tile = 64, few = 8;
+    /// Records of a few blocks are moved block by block, so many bytes or records at once as stay in the cache meanwhile.
+    static constexpr std::int64_t tile_bytes = 4096, least_tile = 64, most_tile = 256, few = 8;
 
     static void loop(step const& s, std::uintptr_t memory, packed p, std::int64_t offset, std::int64_t n) noexcept {
         auto const& child = *s.child;
@@ -186,12 +193,19 @@ private:
             },
             [&](std::int64_t i, packed q, std::int64_t count) {
                 if (child.shape == step::form::blocks && child.count <= few) return records(s, memory, i, q, count);
+                if (child.shape == step::form::strided) return rows(s, memory, i, q, count);
                 for (auto const end = i + count; i < end; ++i, q += s.length)
                     move(child, moved(memory, i * s.stride), q, 0, s.length);
             });
     }
+    static void rows(step const& s, std::uintptr_t memory, std::int64_t i, packed p, std::int64_t count) noexcept {
+        auto const& c = *s.child;
+        for (auto const end = i + count; i < end; ++i, p += s.length)
+            regular<Way>(moved(memory, i * s.stride + c.at), c.stride, p, c.length, c.length, c.count);
+    }
     static void records(step const& s, std::uintptr_t memory, std::int64_t i, packed p, std::int64_t count) noexcept {
         auto const& c = *s.child;
+        auto const tile = count <= least_tile ? least_tile : std::clamp(tile_bytes / s.length, least_tile, most_tile);
         for (; count > 0; i += tile, p += tile * s.length, count -= tile) {
             auto const here = moved(memory, i * s.stride + c.at);
             for (std::int64_t b = 0; b < c.count; ++b)

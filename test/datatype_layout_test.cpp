@@ -126,6 +126,20 @@ void expect_moves(shape const& s, std::int64_t count) {
     ASSERT_EQ(to, back) << count;
 }
 
+TEST(layout, moves_blocks_of_every_length_at_irregular_places) {
+    numbers const factors{0, 1, 2, 4, 5, 7, 8, 9, 11};
+    for (std::int64_t length = 1; length <= 100; ++length) {
+        numbers places, bytes;
+        for (auto const f : factors) {
+            places.push_back(f * (length + 2));
+            for (std::int64_t b = 0; b < length; ++b) bytes.push_back(places.back() + b);
+        }
+        auto const t = datatype::resized(datatype::hindexed_block(length, places, char_), 0, 12 * (length + 2));
+        EXPECT_EQ(t.layout().shape, form::blocks);
+        for (std::int64_t const count : {1, 2}) expect_moves({t, bytes}, count);
+    }
+}
+
 TEST(layout, moves_records_and_rows_of_every_number) {
     auto const record = datatype::structure(numbers{1, 1, 1}, numbers{0, 8, 16}, std::array{int_, double_, char_});
     auto const row = datatype::resized(datatype::hvector(3, 2, 5, char_), 0, 20);

@@ -32,66 +32,94 @@ struct unpack {
     }
 };
 
-template <std::size_t Length> using length_constant = std::integral_constant<std::size_t, Length>;
+template <std::size_t Bytes> using bytes_constant = std::integral_constant<std::size_t, Bytes>;
 
-/// Calls move(length_constant) for the lengths that deserve a loop of their own, and general() for the others. Inlined into the two
-/// that use it: as a function of its own it gets what they capture through memory, which costs more than a dozen blocks.
-template <class Move, class General>
-[[gnu::always_inline]] inline void by_length(std::int64_t length, Move move, General general) noexcept {
+/// Calls exact(bytes_constant) for the lengths that deserve a loop of their own, ends(bytes_constant) with the longest word that
+/// other blocks of up to 64 bytes have room for, and general() for longer ones. Inlined into the two that use it: as a function of
+/// its own it gets what they capture through memory, which costs more than a dozen blocks.
+template <class Exact, class Ends, class General>
+[[gnu::always_inline]] inline void by_length(std::int64_t length, Exact exact, Ends ends, General general) noexcept {
     switch (length) {
-    case 1: return move(length_constant<1>{});
-    case 2: return move(length_constant<2>{});
-    case 4: return move(length_constant<4>{});
-    case 8: return move(length_constant<8>{});
-    case 12: return move(length_constant<12>{});
-    case 16: return move(length_constant<16>{});
-    case 24: return move(length_constant<24>{});
-    case 32: return move(length_constant<32>{});
-    case 40: return move(length_constant<40>{});
-    case 48: return move(length_constant<48>{});
-    case 56: return move(length_constant<56>{});
-    case 64: return move(length_constant<64>{});
-    default: return general();
+    case 1: return exact(bytes_constant<1>{});
+    case 2: return exact(bytes_constant<2>{});
+    case 4: return exact(bytes_constant<4>{});
+    case 8: return exact(bytes_constant<8>{});
+    case 12: return exact(bytes_constant<12>{});
+    case 16: return exact(bytes_constant<16>{});
+    case 24: return exact(bytes_constant<24>{});
+    case 32: return exact(bytes_constant<32>{});
+    case 40: return exact(bytes_constant<40>{});
+    case 48: return exact(bytes_constant<48>{});
+    case 56: return exact(bytes_constant<56>{});
+    case 64: return exact(bytes_constant<64>{});
+    default: break;
     }
+    if (length < 4) return ends(bytes_constant<2>{});
+    if (length < 8) return ends(bytes_constant<4>{});
+    if (length < 16) return ends(bytes_constant<8>{});
+    if (length < 32) return ends(bytes_constant<16>{});
+    if (length < 64) return ends(bytes_constant<32>{});
+    general();
 }
+
+/// A block of a length that is known here.
+template <class Way, std::size_t Length> struct fixed {
+    static void copy(std::uintptr_t memory, typename Way::packed p) noexcept { Way::template copy<Length>(memory, p); }
+};
+/// A block of one to two words: its first and its last one, which may overlap.
+template <class Way, std::size_t Word> struct two_words {
+    std::int64_t last; // where the last one begins
+
+    void copy(std::uintptr_t memory, typename Way::packed p) const noexcept {
+        Way::template copy<Word>(memory, p);
+        Way::template copy<Word>(moved(memory, last), p + last);
+    }
+};
 
 /// Blocks of one length, regular on both sides. Four at a time, each of which has a place of its own that goes on: one place that
 /// goes from block to block would let each copy wait for the addition before it.
-template <class Way, std::size_t Length> void regular_fixed(std::uintptr_t memory, std::int64_t stride, typename Way::packed p,
-                                                            std::int64_t packed_stride, std::int64_t count) noexcept {
+template <class Block, class Packed> void regular_blocks(Block one, std::uintptr_t memory, std::int64_t stride, Packed p,
+                                                         std::int64_t packed_stride, std::int64_t count) noexcept {
     auto second = moved(memory, stride), third = moved(second, stride), fourth = moved(third, stride);
     auto const further = moved(fourth, stride) - memory;
     for (; count >= 4; count -= 4, p += 4 * packed_stride) {
-        Way::template copy<Length>(memory, p);
-        Way::template copy<Length>(second, p + packed_stride);
-        Way::template copy<Length>(third, p + 2 * packed_stride);
-        Way::template copy<Length>(fourth, p + 3 * packed_stride);
+        one.copy(memory, p);
+        one.copy(second, p + packed_stride);
+        one.copy(third, p + 2 * packed_stride);
+        one.copy(fourth, p + 3 * packed_stride);
         memory += further, second += further, third += further, fourth += further;
     }
-    for (; count > 0; --count, memory = moved(memory, stride), p += packed_stride) Way::template copy<Length>(memory, p);
+    for (; count > 0; --count, memory = moved(memory, stride), p += packed_stride) one.copy(memory, p);
 }
 template <class Way> [[gnu::noinline]] void regular(std::uintptr_t memory, std::int64_t stride, typename Way::packed p,
                                                     std::int64_t packed_stride, std::int64_t length,
                                                     std::int64_t count) noexcept {
-    auto const fixed = [&]<std::size_t Length>(length_constant<Length>) {
-        regular_fixed<Way, Length>(memory, stride, p, packed_stride, count);
+    auto const exact = [&]<std::size_t Length>(bytes_constant<Length>) {
+        regular_blocks(fixed<Way, Length>{}, memory, stride, p, packed_stride, count);
     };
-    by_length(length, fixed, [&] {
+    auto const ends = [&]<std::size_t Word>(bytes_constant<Word>) {
+        regular_blocks(two_words<Way, Word>{length - static_cast<std::int64_t>(Word)}, memory, stride, p, packed_stride, count);
+    };
+    by_length(length, exact, ends, [&] {
         for (; count > 0; --count, memory = moved(memory, stride), p += packed_stride) Way::copy(memory, p, length);
     });
 }
 
 /// Blocks of one length, side by side in the packed data.
-template <class Way, std::size_t Length>
-void listed_fixed(std::uintptr_t memory, block const* b, typename Way::packed p, std::int64_t count) noexcept {
+template <class Block, class Packed> void listed_blocks(Block one, std::uintptr_t memory, block const* b, Packed p,
+                                                        std::int64_t length, std::int64_t count) noexcept {
 #pragma GCC unroll 4
-    for (std::int64_t i = 0; i < count; ++i)
-        Way::template copy<Length>(moved(memory, b[i].at), p + i * static_cast<std::int64_t>(Length));
+    for (std::int64_t i = 0; i < count; ++i) one.copy(moved(memory, b[i].at), p + i * length);
 }
 template <class Way> [[gnu::noinline]] void listed(std::uintptr_t memory, block const* b, typename Way::packed p,
                                                    std::int64_t length, std::int64_t count) noexcept {
-    auto const fixed = [&]<std::size_t Length>(length_constant<Length>) { listed_fixed<Way, Length>(memory, b, p, count); };
-    by_length(length, fixed, [&] {
+    auto const exact = [&]<std::size_t Length>(bytes_constant<Length>) {
+        listed_blocks(fixed<Way, Length>{}, memory, b, p, static_cast<std::int64_t>(Length), count);
+    };
+    auto const ends = [&]<std::size_t Word>(bytes_constant<Word>) {
+        listed_blocks(two_words<Way, Word>{length - static_cast<std::int64_t>(Word)}, memory, b, p, length, count);
+    };
+    by_length(length, exact, ends, [&] {
         for (; count > 0; --count, ++b, p += length) Way::copy(moved(memory, b->at), p, length);
     });
 }

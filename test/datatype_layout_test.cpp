@@ -103,4 +103,51 @@ TEST(layout, moves_blocks_of_every_length) {
     }
 }
 
+/// Bytes of one element, and how far the next one is.
+struct shape {
+    datatype type;
+    numbers bytes;
+};
+
+void expect_moves(shape const& s, std::int64_t count) {
+    auto const all = datatype::contiguous(count, s.type);
+    auto const room = static_cast<std::size_t>(count * s.type.extent());
+    std::vector<std::byte> from(room), packed(static_cast<std::size_t>(all.size())), wanted, to(room), back(room);
+    for (std::size_t i = 0; i < room; ++i) from[i] = static_cast<std::byte>(i * 7 + i / 256 + 1);
+    for (std::int64_t i = 0; i < count; ++i)
+        for (auto const b : s.bytes) {
+            auto const at = static_cast<std::size_t>(i * s.type.extent() + b);
+            wanted.push_back(from[at]);
+            back[at] = from[at];
+        }
+    mpt::detail::gather(all.layout(), reinterpret_cast<std::uintptr_t>(from.data()), 0, packed);
+    ASSERT_EQ(packed, wanted) << count;
+    mpt::detail::scatter(all.layout(), reinterpret_cast<std::uintptr_t>(to.data()), 0, packed);
+    ASSERT_EQ(to, back) << count;
+}
+
+TEST(layout, moves_blocks_of_every_length_at_irregular_places) {
+    numbers const factors{0, 1, 2, 4, 5, 7, 8, 9, 11};
+    for (std::int64_t length = 1; length <= 100; ++length) {
+        numbers places, bytes;
+        for (auto const f : factors) {
+            places.push_back(f * (length + 2));
+            for (std::int64_t b = 0; b < length; ++b) bytes.push_back(places.back() + b);
+        }
+        auto const t = datatype::resized(datatype::hindexed_block(length, places, char_), 0, 12 * (length + 2));
+        EXPECT_EQ(t.layout().shape, form::blocks);
+        for (std::int64_t const count : {1, 2}) expect_moves({t, bytes}, count);
+    }
+}
+
+TEST(layout, moves_records_and_rows_of_every_number) {
+    auto const record = datatype::structure(numbers{1, 1, 1}, numbers{0, 8, 16}, std::array{int_, double_, char_});
+    auto const row = datatype::resized(datatype::hvector(3, 2, 5, char_), 0, 20);
+    shape const records{record, {0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16}}, rows{row, {0, 1, 5, 6, 10, 11}};
+    EXPECT_EQ(datatype::contiguous(3, record).layout().child->shape, form::blocks);
+    EXPECT_EQ(datatype::contiguous(3, row).layout().child->shape, form::strided);
+    for (std::int64_t const count : {1, 2, 3, 4, 5, 7, 63, 64, 65, 66, 255, 256, 257, 259, 600})
+        for (auto const& s : {records, rows}) expect_moves(s, count);
+}
+
 } // namespace

@@ -3,30 +3,23 @@
 where it has one, is named by the code of a test of test/c or test/consumer. Whether the test would find a stub no script can see.
 usage: check_tested.py [ROOT | --self-test]"""
 import pathlib
-import re
 import sys
 
 import lint
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'bindings/c'))
 sys.dont_write_bytecode = True
+import coverage  # noqa: E402
 import generate  # noqa: E402
 
 API, CONSTANTS = 'bindings/c/mpi_api.tbl', 'bindings/c/mpi_constants.tbl'
-TESTS = ('test/c', 'test/consumer')
-NAME = re.compile(r'\bMPI_\w+')
-
-
-def named(root):
-    """The names of MPI in the code of the tests."""
-    lines = (line for path in lint.sources(root, *TESTS) for line in (root / path).read_text().splitlines())
-    return {name for line in lines for name in NAME.findall(lint.split_line(line)[0])}
+TESTS = coverage.TESTS
 
 
 def check(root):
     api, _ = generate.read(root / API, root / CONSTANTS)
     works = [(f, name) for f in api.functions() if not f.later for name, _, _ in f.forms()]
-    there = named(root)
+    there = coverage.uses(root)
     errors = [f'{API}:{f.line}: {name} works, but no test of {" or ".join(TESTS)} calls it' for f, name in works if name not in there]
     return errors, f'{len(works)} functions that work, each named by a test'
 

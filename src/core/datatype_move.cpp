@@ -32,59 +32,94 @@ struct unpack {
     }
 };
 
-template <std::size_t Length> using length_constant = std::integral_constant<std::size_t, Length>;
+template <std::size_t Bytes> using bytes_constant = std::integral_constant<std::size_t, Bytes>;
 
-/// Calls move(length_constant) for the lengths that deserve a loop of their own, and general() for the others.
-template <class Move, class General> void by_length(std::int64_t length, Move move, General general) noexcept {
+/// Calls exact(bytes_constant) for the lengths that deserve a loop of their own, ends(bytes_constant) with the longest word that
+/// other blocks of up to 64 bytes have room for, and general() for longer ones. Inlined into the two that use it: as a function of
+/// its own it gets what they capture through memory, which costs more than a dozen blocks.
+template <class Exact, class Ends, class General>
+[[gnu::always_inline]] inline void by_length(std::int64_t length, Exact exact, Ends ends, General general) noexcept {
     switch (length) {
-    case 1: return move(length_constant<1>{});
-    case 2: return move(length_constant<2>{});
-    case 4: return move(length_constant<4>{});
-    case 8: return move(length_constant<8>{});
-    case 12: return move(length_constant<12>{});
-    case 16: return move(length_constant<16>{});
-    case 24: return move(length_constant<24>{});
-    case 32: return move(length_constant<32>{});
-    case 40: return move(length_constant<40>{});
-    case 48: return move(length_constant<48>{});
-    case 56: return move(length_constant<56>{});
-    case 64: return move(length_constant<64>{});
-    default: return general();
+    case 1: return exact(bytes_constant<1>{});
+    case 2: return exact(bytes_constant<2>{});
+    case 4: return exact(bytes_constant<4>{});
+    case 8: return exact(bytes_constant<8>{});
+    case 12: return exact(bytes_constant<12>{});
+    case 16: return exact(bytes_constant<16>{});
+    case 24: return exact(bytes_constant<24>{});
+    case 32: return exact(bytes_constant<32>{});
+    case 40: return exact(bytes_constant<40>{});
+    case 48: return exact(bytes_constant<48>{});
+    case 56: return exact(bytes_constant<56>{});
+    case 64: return exact(bytes_constant<64>{});
+    default: break;
     }
+    if (length < 4) return ends(bytes_constant<2>{});
+    if (length < 8) return ends(bytes_constant<4>{});
+    if (length < 16) return ends(bytes_constant<8>{});
+    if (length < 32) return ends(bytes_constant<16>{});
+    if (length < 64) return ends(bytes_constant<32>{});
+    general();
 }
 
-/// Blocks of one length, regular on both sides. Four at a time: their addresses need no multiplication.
-template <class Way, std::size_t Length> void regular_fixed(std::uintptr_t memory, std::int64_t stride, typename Way::packed p,
-                                                            std::int64_t packed_stride, std::int64_t count) noexcept {
-    for (; count >= 4; count -= 4, memory = moved(memory, 4 * stride), p += 4 * packed_stride) {
-        Way::template copy<Length>(memory, p);
-        Way::template copy<Length>(moved(memory, stride), p + packed_stride);
-        Way::template copy<Length>(moved(memory, 2 * stride), p + 2 * packed_stride);
-        Way::template copy<Length>(moved(memory, 3 * stride), p + 3 * packed_stride);
+/// A block of a length that is known here.
+template <class Way, std::size_t Length> struct fixed {
+    static void copy(std::uintptr_t memory, typename Way::packed p) noexcept { Way::template copy<Length>(memory, p); }
+};
+/// A block of one to two words: its first and its last one, which may overlap.
+template <class Way, std::size_t Word> struct two_words {
+    std::int64_t last; // where the last one begins
+
+    void copy(std::uintptr_t memory, typename Way::packed p) const noexcept {
+        Way::template copy<Word>(memory, p);
+        Way::template copy<Word>(moved(memory, last), p + last);
     }
-    for (; count > 0; --count, memory = moved(memory, stride), p += packed_stride) Way::template copy<Length>(memory, p);
+};
+
+/// Blocks of one length, regular on both sides. Four at a time, each of which has a place of its own that goes on: one place that
+/// goes from block to block would let each copy wait for the addition before it.
+template <class Block, class Packed> void regular_blocks(Block one, std::uintptr_t memory, std::int64_t stride, Packed p,
+                                                         std::int64_t packed_stride, std::int64_t count) noexcept {
+    auto second = moved(memory, stride), third = moved(second, stride), fourth = moved(third, stride);
+    auto const further = moved(fourth, stride) - memory;
+    for (; count >= 4; count -= 4, p += 4 * packed_stride) {
+        one.copy(memory, p);
+        one.copy(second, p + packed_stride);
+        one.copy(third, p + 2 * packed_stride);
+        one.copy(fourth, p + 3 * packed_stride);
+        memory += further, second += further, third += further, fourth += further;
+    }
+    for (; count > 0; --count, memory = moved(memory, stride), p += packed_stride) one.copy(memory, p);
 }
-template <class Way> void regular(std::uintptr_t memory, std::int64_t stride, typename Way::packed p,
-                                  std::int64_t packed_stride, std::int64_t length, std::int64_t count) noexcept {
-    auto const fixed = [&]<std::size_t Length>(length_constant<Length>) {
-        regular_fixed<Way, Length>(memory, stride, p, packed_stride, count);
+template <class Way> [[gnu::noinline]] void regular(std::uintptr_t memory, std::int64_t stride, typename Way::packed p,
+                                                    std::int64_t packed_stride, std::int64_t length,
+                                                    std::int64_t count) noexcept {
+    auto const exact = [&]<std::size_t Length>(bytes_constant<Length>) {
+        regular_blocks(fixed<Way, Length>{}, memory, stride, p, packed_stride, count);
     };
-    by_length(length, fixed, [&] {
+    auto const ends = [&]<std::size_t Word>(bytes_constant<Word>) {
+        regular_blocks(two_words<Way, Word>{length - static_cast<std::int64_t>(Word)}, memory, stride, p, packed_stride, count);
+    };
+    by_length(length, exact, ends, [&] {
         for (; count > 0; --count, memory = moved(memory, stride), p += packed_stride) Way::copy(memory, p, length);
     });
 }
 
 /// Blocks of one length, side by side in the packed data.
-template <class Way, std::size_t Length>
-void listed_fixed(std::uintptr_t memory, block const* b, typename Way::packed p, std::int64_t count) noexcept {
+template <class Block, class Packed> void listed_blocks(Block one, std::uintptr_t memory, block const* b, Packed p,
+                                                        std::int64_t length, std::int64_t count) noexcept {
 #pragma GCC unroll 4
-    for (std::int64_t i = 0; i < count; ++i)
-        Way::template copy<Length>(moved(memory, b[i].at), p + i * static_cast<std::int64_t>(Length));
+    for (std::int64_t i = 0; i < count; ++i) one.copy(moved(memory, b[i].at), p + i * length);
 }
-template <class Way>
-void listed(std::uintptr_t memory, block const* b, typename Way::packed p, std::int64_t length, std::int64_t count) noexcept {
-    auto const fixed = [&]<std::size_t Length>(length_constant<Length>) { listed_fixed<Way, Length>(memory, b, p, count); };
-    by_length(length, fixed, [&] {
+template <class Way> [[gnu::noinline]] void listed(std::uintptr_t memory, block const* b, typename Way::packed p,
+                                                   std::int64_t length, std::int64_t count) noexcept {
+    auto const exact = [&]<std::size_t Length>(bytes_constant<Length>) {
+        listed_blocks(fixed<Way, Length>{}, memory, b, p, static_cast<std::int64_t>(Length), count);
+    };
+    auto const ends = [&]<std::size_t Word>(bytes_constant<Word>) {
+        listed_blocks(two_words<Way, Word>{length - static_cast<std::int64_t>(Word)}, memory, b, p, length, count);
+    };
+    by_length(length, exact, ends, [&] {
         for (; count > 0; --count, ++b, p += length) Way::copy(moved(memory, b->at), p, length);
     });
 }
@@ -174,8 +209,8 @@ private:
               [&](std::int64_t i, std::int64_t from, packed q, std::int64_t k) { move(s.child[i], memory, q, from, k); });
     }
 
-    /// So many records of a few blocks are moved block by block, while they are in the cache.
-    static constexpr std::int64_t tile = 64, few = 8;
+    /// Records of a few blocks are moved block by block, so many bytes or records at once as stay in the cache meanwhile.
+    static constexpr std::int64_t tile_bytes = 4096, least_tile = 64, most_tile = 256, few = 8;
 
     static void loop(step const& s, std::uintptr_t memory, packed p, std::int64_t offset, std::int64_t n) noexcept {
         auto const& child = *s.child;
@@ -186,12 +221,19 @@ private:
             },
             [&](std::int64_t i, packed q, std::int64_t count) {
                 if (child.shape == step::form::blocks && child.count <= few) return records(s, memory, i, q, count);
+                if (child.shape == step::form::strided) return rows(s, memory, i, q, count);
                 for (auto const end = i + count; i < end; ++i, q += s.length)
                     move(child, moved(memory, i * s.stride), q, 0, s.length);
             });
     }
+    static void rows(step const& s, std::uintptr_t memory, std::int64_t i, packed p, std::int64_t count) noexcept {
+        auto const& c = *s.child;
+        for (auto const end = i + count; i < end; ++i, p += s.length)
+            regular<Way>(moved(memory, i * s.stride + c.at), c.stride, p, c.length, c.length, c.count);
+    }
     static void records(step const& s, std::uintptr_t memory, std::int64_t i, packed p, std::int64_t count) noexcept {
         auto const& c = *s.child;
+        auto const tile = count <= least_tile ? least_tile : std::clamp(tile_bytes / s.length, least_tile, most_tile);
         for (; count > 0; i += tile, p += tile * s.length, count -= tile) {
             auto const here = moved(memory, i * s.stride + c.at);
             for (std::int64_t b = 0; b < c.count; ++b)

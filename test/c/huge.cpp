@@ -226,7 +226,11 @@ void datatypes() {
     if (rank == 0) wide.fill(0, 0), MPI_Send(wide.of(0), 1, lines, 1, 1, c);
     else {
         wide.clear(0);
-        MPI_Recv(wide.of(0), 1, lines, 0, 1, c, MPI_STATUS_IGNORE);
+        MPI_Status s{};
+        MPI_Recv(wide.of(0), 1, lines, 0, 1, c, &s);
+        MPI_Count bytes = 0;
+        MPI_Get_elements_c(&s, lines, &bytes), MPI_Get_elements(&s, lines, &small);
+        EXPECT(bytes == odd / 64 * 64 && small == MPI_UNDEFINED);
         for (MPI_Count i = 0; i < extent; i += 4093)
             if (i < period || i >= wide.pieces()[1]) EXPECT(i < period || wide.of(0)[i] == (i % 96 < 64 ? byte_of(i, 0) : 0));
     }
@@ -247,6 +251,9 @@ void packing() {
     at = 0, into.clear(0), from.fill(0, rank);
     MPI_Pack_external_c("external32", from.of(0), odd, MPI_BYTE, into.of(0), block, &at);
     EXPECT(at == odd && into.holds(0, odd, rank));
+    at = 0, from.clear(0);
+    MPI_Unpack_external_c("external32", into.of(0), block, &at, from.of(0), odd, MPI_BYTE);
+    EXPECT(at == odd && from.holds(0, odd, rank));
 }
 
 /// Gathers: of equal parts, and of parts that lie apart.
@@ -308,6 +315,57 @@ void alltoalls() {
     MPI_Alltoallw_c(out.of(0), counts.data(), places.data(), types.data(), in.of(0), counts.data(), places.data(), types.data(),
                     c);
     check(odd);
+}
+
+/// Everybody is everybody's neighbour.
+void neighbors() {
+    region const out{2}, in{2};
+    MPI_Comm c = MPI_COMM_NULL;
+    std::array<int, 2> const both{0, 1};
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, both.data(), MPI_UNWEIGHTED, 2, both.data(), MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &c);
+    std::array<MPI_Count, 2> const counts{odd, odd};
+    std::array<MPI_Aint, 2> const places{0, block};
+    std::array<MPI_Datatype, 2> const types{MPI_BYTE, MPI_BYTE};
+    MPI_Request q = MPI_REQUEST_NULL;
+    for (std::size_t b = 0; b < 2; ++b) out.fill(b, rank), in.clear(b);
+    auto const check = [&](MPI_Count n) {
+        for (std::size_t b = 0; b < 2; ++b) EXPECT(in.holds(b, n, static_cast<int>(b))), in.clear(b);
+    };
+    MPI_Neighbor_allgather_c(out.of(0), block, MPI_BYTE, in.of(0), block, MPI_BYTE, c), check(block);
+    MPI_Neighbor_allgatherv_c(out.of(0), odd, MPI_BYTE, in.of(0), counts.data(), places.data(), MPI_BYTE, c), check(odd);
+    MPI_Neighbor_alltoallv_c(out.of(0), counts.data(), places.data(), MPI_BYTE, in.of(0), counts.data(), places.data(),
+                             MPI_BYTE, c);
+    check(odd);
+    MPI_Ineighbor_alltoallw_c(out.of(0), counts.data(), places.data(), types.data(), in.of(0), counts.data(), places.data(),
+                              types.data(), c, &q);
+    wait_for(q), check(odd);
+    MPI_Comm_free(&c);
+}
+
+/// What progresses by itself, and what is made once.
+void schedules() {
+    region const out{2}, in{2};
+    auto const c = MPI_COMM_WORLD;
+    std::array<MPI_Count, 2> const counts{odd, odd};
+    std::array<MPI_Aint, 2> const places{0, block};
+    MPI_Request q = MPI_REQUEST_NULL;
+    for (std::size_t b = 0; b < 2; ++b) out.fill(b, rank), in.clear(b);
+    auto const check = [&](MPI_Count n) {
+        for (std::size_t b = 0; b < 2; ++b) EXPECT(in.holds(b, n, static_cast<int>(b))), in.clear(b);
+    };
+    MPI_Ialltoallv_c(out.of(0), counts.data(), places.data(), MPI_BYTE, in.of(0), counts.data(), places.data(), MPI_BYTE, c,
+                     &q);
+    wait_for(q), check(odd);
+    MPI_Allgather_init_c(out.of(0), block, MPI_BYTE, in.of(0), block, MPI_BYTE, c, MPI_INFO_NULL, &q);
+    MPI_Start(&q), wait_for(q), check(block);
+    MPI_Request_free(&q);
+    MPI_Ibcast_c(rank == 1 ? out.of(0) : in.of(1), odd, MPI_BYTE, 1, c, &q), wait_for(q);
+    if (rank == 0) EXPECT(in.holds(1, odd, 1)), in.clear(1);
+    MPI_Iscatterv_c(out.of(0), counts.data(), places.data(), MPI_BYTE, in.of(0), odd, MPI_BYTE, 0, c, &q), wait_for(q);
+    EXPECT(in.holds(0, odd, 0)), in.clear(0);
+    MPI_Igatherv_c(out.of(0), odd, MPI_BYTE, in.of(0), counts.data(), places.data(), MPI_BYTE, 1, c, &q), wait_for(q);
+    if (rank == 1) check(odd);
 }
 
 /// Of pages that come again and again: by an operation that may be done to the same bytes often.
@@ -381,9 +439,11 @@ struct part {
     char const* name;
     void (*run)();
 };
-constexpr part parts[]{{"messages", messages},   {"both_ways", both_ways},   {"partitions", partitions}, {"elements", elements},
-                       {"datatypes", datatypes}, {"packing", packing},       {"gathers", gathers},       {"scatters", scatters},
-                       {"alltoalls", alltoalls}, {"reductions", reductions}, {"windows", windows}};
+constexpr part parts[]{{"messages", messages},   {"both_ways", both_ways}, {"partitions", partitions},
+                       {"elements", elements},   {"datatypes", datatypes}, {"packing", packing},
+                       {"gathers", gathers},     {"scatters", scatters},   {"alltoalls", alltoalls},
+                       {"neighbors", neighbors}, {"schedules", schedules}, {"reductions", reductions},
+                       {"windows", windows}};
 
 } // namespace
 

@@ -306,6 +306,10 @@ TYPED_TEST(stack_lane_threads, a_message_to_oneself_wakes_the_thread_that_sleeps
             EXPECT_EQ(got, i);
             this->wait_and_end([&] { static_cast<void>(world.probe(0, 2)); }, [&] { world.send(i, 0, 2); });
             EXPECT_EQ(world.template recv<int>(0, 2), i);
+            std::vector<int> const lent(300, i); // by a loan
+            std::vector<int> room(300);
+            this->wait_and_end([&] { world.recv(room, 0, 3); }, [&] { world.send(lent, 0, 3); });
+            EXPECT_EQ(room, lent);
         }
     });
 }

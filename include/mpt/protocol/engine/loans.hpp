@@ -53,8 +53,11 @@ bool engine<World, Route, Use>::send_longer_now(E& wire, rank to, wire::label wh
     ++counts_.declined; // from here on it is no frame
     if constexpr (Use.e1 && lends<E>) {
         bool no_loan = false;
-        return n <= limits_.eager_max && n <= wire.max_loan() &&
-               push_loan(wire, to, op::e1, {what, static_cast<std::uint32_t>(n), 0, 0, 0}, data, no_loan) == pushed::yes;
+        if (n > limits_.eager_max || n > wire.max_loan() ||
+            push_loan(wire, to, op::e1, {what, static_cast<std::uint32_t>(n), 0, 0, 0}, data, no_loan) != pushed::yes)
+            return false;
+        if constexpr (to_ourselves<E>) wake_threads();
+        return true;
     } else return false;
 }
 

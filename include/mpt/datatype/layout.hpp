@@ -10,8 +10,8 @@
 ///        loop        <step>      <step>      <step>                 <step><step><step>        division, then in the step
 ///        sequence    <a>   <b>       <c>                            <a><b><c>                 search, then in the step
 ///
-///   gather and scatter start at any packed offset: O(depth + log blocks), then the speed of the copy. Blocks of the common
-///   lengths are moved in loops of their own, without a call per block.
+///   gather and scatter start at any packed offset: O(depth + log blocks), then the speed of the copy. Blocks of up to
+///   64 bytes are moved in loops of their own, without a call per block.
 ///
 ///   Memory  16 bytes a block, 72 a step of a sequence. Steps of a child are shared with the child's own layout.
 ///   Tests   test/datatype_layout_test.cpp

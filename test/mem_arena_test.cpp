@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 #include <mpt/core/error.hpp>
@@ -285,19 +288,23 @@ TEST_F(heap_of_one, counts_by_use_and_the_most_there_was) {
     heap.deallocate(b);
 }
 
-/// What /proc/self/smaps says is resident of the mappings that begin in a range.
-std::uint64_t resident(std::span<std::byte> range) {
+/// The sum of the lines that /proc/self/smaps has by these names, of the mappings that begin in a range.
+std::uint64_t in_smaps(std::span<std::byte> range, std::initializer_list<std::string_view> names) {
     std::ifstream smaps{"/proc/self/smaps"};
-    std::uint64_t all = 0, kilobytes = 0;
+    std::uint64_t all = 0;
     bool inside = false;
     for (std::string line; std::getline(smaps, line);) {
         std::uintptr_t from = 0, to = 0;
         if (std::sscanf(line.c_str(), "%zx-%zx", &from, &to) == 2)
             inside = from - reinterpret_cast<std::uintptr_t>(range.data()) < range.size();
-        else if (inside && std::sscanf(line.c_str(), "Rss: %zu kB", &kilobytes) == 1) all += kilobytes << 10;
+        else if (auto const colon = std::min(line.find(':'), line.size());
+                 inside && std::ranges::find(names, std::string_view{line}.substr(0, colon)) != names.end())
+            all += std::stoull(line.substr(colon + 1)) << 10;
     }
     return all;
 }
+/// What is resident of them, in base pages.
+std::uint64_t resident(std::span<std::byte> range) { return in_smaps(range, {"Rss"}); }
 
 TEST_F(heap_of_one, what_it_says_of_its_pages_agrees_with_smaps) {
     auto const before = heap.look();
@@ -422,6 +429,19 @@ TEST(huge_pages, serve_who_asks_for_them_and_are_told_apart) {
     for (std::size_t i = 0; i < huge; i += 4096) ASSERT_EQ(again[i], std::byte{0});
     auto const base = heap.allocate(huge);
     EXPECT_FALSE(heap.placed_as(base.data()).has_value()) << "who does not ask has base pages";
+}
+
+TEST(huge_pages, that_are_told_of_agree_with_smaps) {
+    with_pages here{4};
+    SKIP_WITHOUT_POOL(here);
+    auto heap = here.heap(0);
+    auto const s = heap.allocate(4 * huge, {.page = 2_MiB});
+    auto const told = [&] { return in_smaps(heap.whole(), {"Shared_Hugetlb", "Private_Hugetlb"}); };
+    EXPECT_EQ(heap.look().user.huge, 0u);
+    EXPECT_EQ(told(), 0u);
+    s[0] = s[2 * huge] = s[4 * huge - 1] = std::byte{1};
+    EXPECT_EQ(heap.look().user.huge, 3 * huge);
+    EXPECT_EQ(told(), 3 * huge);
 }
 
 TEST(huge_pages, that_were_given_back_are_remembered_by_who_watches) {

@@ -10,7 +10,8 @@ import subprocess
 import sys
 
 BENCH = pathlib.Path(__file__).resolve().parent.parent
-PROGRAMS = {'messages': 'peers/peer_bench.c', 'threads': 'peers/thread_bench.c', 'halo': 'apps/halo.c', 'sweep': 'apps/sweep.c'}
+PROGRAMS = {'messages': 'peers/peer_bench.c', 'threads': 'peers/thread_bench.c', 'halo': 'apps/halo.c', 'sweep': 'apps/sweep.c',
+            'fft3d': 'apps/fft3d.c'}
 SHMEM_PROGRAMS = {'shmem': 'peers/shmem_bench.c'}
 AS_ROOT = {f'{p}_ALLOW_RUN_AS_ROOT{c}': '1' for p in ('OMPI', 'PRTE') for c in ('', '_CONFIRM')}
 DEBIAN = ['libopenmpi3', 'libopenmpi-dev', 'openmpi-bin', 'openmpi-common']
@@ -65,7 +66,7 @@ def compiled(compiler, folder, programs, words=(), environment=None):
     """All programs, by their names."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, source in programs.items():
-        why = failure([compiler, '-O2', '-pthread', BENCH / source, '-o', folder / name, *words], env={**os.environ, **(environment or {})})
+        why = failure([compiler, '-O2', '-pthread', BENCH / source, '-o', folder / name, *words, '-lm'], env={**os.environ, **(environment or {})})
         if why: raise SystemExit(f'peers: {compiler} failed: {why}')
     return {name: folder / name for name in programs}
 

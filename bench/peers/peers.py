@@ -66,6 +66,7 @@ def jobs(o):
     for n in ('2',) if o.quick else ('1', '2', '4', '8'):
         yield 'application halo', 2, 'halo', ['-T', n, '-s', '20' if o.quick else '500']
         yield 'application sweep', 4, 'sweep', ['-T', n, '-s', '1' if o.quick else '5']
+    yield 'application fft3d', 4, 'fft3d', ['-g', '32', '-s', '2'] if o.quick else ['-g', '128', '-s', '5']
     yield from ((f'shmem {w}', ranks, 'shmem', words) for w, ranks, words in shmem_jobs(o))
 
 

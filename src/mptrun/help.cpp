@@ -48,9 +48,12 @@ constexpr std::string_view pages =
     "fewer\n"
     "are free, nothing starts and the answer says how many there are; `-m700h` says it and goes on, and base pages take their "
     "place.\n"
-    "The pages serve `MPI_Alloc_mem`, windows and partitions that ask for them ([memory.md](memory.md)), and `malloc` where\n"
-    "`HUGETLB_MORECORE` is `yes`, `thp` or a size: `mptrun` passes that on to glibc (`glibc.malloc.hugetlb` of "
-    "`GLIBC_TUNABLES`).\n";
+    "The pages are reserved before a rank starts, for `MPI_Alloc_mem`, windows and partitions that ask for them "
+    "([memory.md](memory.md));\n"
+    "what a rank frees, and the rest at the end, goes back to the pool. Where `HUGETLB_MORECORE` is `yes` or a size, `mptrun` "
+    "passes that on to\n"
+    "glibc (`glibc.malloc.hugetlb` of `GLIBC_TUNABLES`; `thp`: transparent ones), and the pages stay in the pool for "
+    "`malloc`.\n";
 
 constexpr std::string_view debugging = "`--gdb` with one rank (`-n 1`, or `--gdb=2`) runs it under gdb on this terminal, which "
                                        "is its alone until gdb ends; the other\n"

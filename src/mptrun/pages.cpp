@@ -34,6 +34,8 @@ std::uint64_t bytes_in(std::string_view text, std::string_view unit_if_none) noe
 }
 
 std::string megabytes(std::uint64_t n) { return fmt::format("{} MB", (n + (1 << 20) - 1) >> 20); }
+
+std::uint64_t pages_of(page_wish const& w) noexcept { return (w.bytes + page - 1) / page; }
 } // namespace
 
 page_wish pages_in(std::string_view text, std::string_view option) {
@@ -66,7 +68,7 @@ std::string check_pages(options const& o, mpt::mem::offer const& here) {
     for (auto const& p : o.parts) {
         if (p.pages.bytes == 0) continue;
         auto const n = static_cast<std::uint64_t>(p.ranks);
-        asked += (p.pages.bytes + page - 1) / page * n;
+        asked += pages_of(p.pages) * n;
         ranks += n;
         is_required = is_required || p.pages.is_required;
     }
@@ -82,6 +84,33 @@ std::string check_pages(options const& o, mpt::mem::offer const& here) {
     return fmt::format("{}: base pages take their place.", there);
 }
 
+std::string reserve_pages(options const& o, mpt::mem::arena& shared, std::function<bool(part const&)> const& is_for_malloc) {
+    auto const is_told = !check_pages(o, mpt::mem::look_around({}, {})).empty();
+    mpt::rank rank{0};
+    std::string line;
+    for (auto const& p : o.parts) {
+        auto const end = mpt::rank{rank.value + p.ranks};
+        auto const n = is_for_malloc(p) ? 0 : pages_of(p.pages) * page;
+        for (; n != 0 && rank.value < end.value; ++rank.value) {
+            auto const huge = shared.huge_part();
+            if (n <= huge && shared.reserve(rank, huge - n, n) == mpt::status::ok) continue; // from the end, as ranks take them
+            auto const why =
+                fmt::format("the {} of huge pages of rank {} cannot be reserved, though the node has as many free: "
+                            "somebody else took them since, or a limit keeps them from this job (see hugetlb.2MB.* of "
+                            "its cgroup, and ulimit -v)",
+                            megabytes(n), rank.value);
+            if (p.pages.is_required)
+                throw usage_error{
+                    fmt::format("{}: nothing was started. Try again, raise the limit, or ask for fewer; without the s "
+                                "of -m...hs, base pages take their place.",
+                                why)};
+            if (!is_told) line = why + ": base pages take their place.";
+        }
+        rank = end;
+    }
+    return line;
+}
+
 std::string with_morecore(std::string_view tunables, std::string_view morecore) {
     constexpr std::string_view name = "glibc.malloc.hugetlb=";
     if (morecore.empty() || morecore == "no" || tunables.find(name) != tunables.npos) return std::string{tunables};
@@ -90,6 +119,15 @@ std::string with_morecore(std::string_view tunables, std::string_view morecore) 
         throw usage_error{
             fmt::format("HUGETLB_MORECORE={}: allowed are yes, no, thp, and a size of pages such as 2M.", morecore)};
     return fmt::format("{}{}{}{}", tunables, tunables.empty() ? "" : ":", name, size);
+}
+
+bool malloc_takes_of_pool(std::string_view tunables) noexcept {
+    constexpr std::string_view name = "glibc.malloc.hugetlb=";
+    auto const at = tunables.find(name);
+    if (at == tunables.npos) return false;
+    auto const rest = tunables.substr(at + name.size());
+    auto const value = rest.substr(0, rest.find(':'));
+    return value != "0" && value != "1"; // 1: transparent ones
 }
 
 } // namespace mptrun

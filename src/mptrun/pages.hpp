@@ -3,11 +3,15 @@
 //        -m700h     each rank wants 700 MB of huge pages; where there are fewer free, a line says so, and base pages take their place
 //        -m700hs    the same, but then nothing starts
 //
-//   They are pages of the system's pool of 2 MB; a rank's part is whole pages. Nothing is taken: who comes first has them.
+//   They are pages of the system's pool of 2 MB; a rank's part is whole pages. They are reserved in the memory that the ranks share,
+//   from before a rank starts until it first uses them, and what nobody used goes back with the job. Where the ranks' malloc takes of the
+//   pool (HUGETLB_MORECORE, GLIBC_TUNABLES), they stay there.
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 
+#include <mpt/mem/arena.hpp>
 #include <mpt/mem/offer.hpp>
 
 #include "options.hpp"
@@ -23,9 +27,15 @@ bool asks_for_pages(options const& o) noexcept;
 /// A line for the user, without its end; empty: there are enough, or nobody asks. Throws usage_error where pages that must be are not
 /// there.
 std::string check_pages(options const& o, mpt::mem::offer const& here);
+/// Reserves them for the ranks of the job whose memory this is; before they start. Answers as check_pages() does, for pages that went to
+/// somebody else since, or that a limit of the system keeps from us.
+/// `is_for_malloc`: these ranks' pages stay in the pool.
+std::string reserve_pages(options const& o, mpt::mem::arena& shared, std::function<bool(part const&)> const& is_for_malloc);
 
 /// HUGETLB_MORECORE of libhugetlbfs (yes, thp, a size), for who takes malloc's memory from glibc: what GLIBC_TUNABLES says of it then.
 /// `tunables`: as they are. Throws usage_error for another value.
 std::string with_morecore(std::string_view tunables, std::string_view morecore);
+/// Does glibc's malloc take of the pool by these GLIBC_TUNABLES?
+bool malloc_takes_of_pool(std::string_view tunables) noexcept;
 
 } // namespace mptrun

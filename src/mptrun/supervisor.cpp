@@ -1,5 +1,7 @@
 #include "supervisor.hpp"
 
+#include "pages.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -63,6 +65,14 @@ std::chrono::seconds hang_report(options const& o) {
     return std::chrono::seconds{mpt::config::values::read(environ, warnings).get<"MPT_HANG_REPORT">()};
 }
 
+/// The pages of these ranks are their mallocs'.
+bool is_for_malloc(part const& p) {
+    constexpr std::string_view name = "GLIBC_TUNABLES=";
+    return std::ranges::any_of(environment_of(p), [name](std::string const& e) {
+        return e.starts_with(name) && malloc_takes_of_pool(std::string_view{e}.substr(name.size()));
+    });
+}
+
 std::string host_name() {
     std::array<char, 256> name{};
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this host";
@@ -90,6 +100,8 @@ std::span<mpt::boot::control_record> supervisor::records() const {
 int supervisor::run() {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1); // what a rank leaves behind comes to us
     catch_signals();
+    if (asks_for_pages(options_))
+        if (auto const line = reserve_pages(options_, *arena_, is_for_malloc); !line.empty()) say(line);
     start_all();
     listen();
     if (options_.timeout.count() > 0) {

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <mpt/boot/boot.hpp>
+
 #include "../../src/mptrun/binding.hpp"
 #include "../../src/mptrun/option_table.hpp"
 #include "../../src/mptrun/options.hpp"
@@ -15,6 +17,7 @@
 #include "../../src/mptrun/topology.hpp"
 #include "../../src/mptrun/words.hpp"
 #include "../support/dice.hpp"
+#include "../support/huge_pages.hpp"
 
 namespace {
 using namespace mptrun;
@@ -458,6 +461,38 @@ TEST(mptrun_pages, are_compared_with_what_is_free_before_anything_starts) {
               "2 ranks ask for 12 MB of huge pages (6 of 2 MB), but 0 of 0 are free: base pages take their place.");
 }
 
+TEST(mptrun_pages, are_reserved_for_the_ranks_of_a_job_and_given_back_at_its_end) {
+    mpt::test::huge_pages_turn const turn;
+    auto const early = mpt::mem::arena::open(mpt::boot::make_segments(1)); // where the node had no pages yet, it can have none
+    mpt::test::huge_pages const pool{9};
+    if (!pool.why_not().empty()) GTEST_SKIP() << pool.why_not();
+    auto const o = parsed("-n 2 -m5hs one : -n 1 -m2h two : -n 9 three"); // 2 * 3 pages and 1
+    auto const none = [](part const&) { return false; };
+    auto const free = [] { return mpt::test::huge_pages::free(); };
+    {
+        auto const job = mpt::mem::arena::open(mpt::boot::make_segments(12));
+        EXPECT_EQ(reserve_pages(o, *job, none), "");
+        EXPECT_EQ(free(), 2u);
+        mpt::mem::slice_heap first{job, mpt::rank{1}, 1 << 20};
+        auto const block = first.allocate(6 << 20, {.page = mpt::bytes{2 << 20}});
+        EXPECT_EQ(first.placed_as(block.data())->pages_from, "hugetlb");
+        EXPECT_EQ(free(), 2u) << "its rank takes those that were reserved";
+
+        auto const other = mpt::mem::arena::open(mpt::boot::make_segments(12));
+        EXPECT_THROW(reserve_pages(o, *other, none), usage_error) << "they are not there twice";
+        EXPECT_EQ(reserve_pages(parsed("-n 1 -m4h one"), *other, none), "") << "two are left";
+        EXPECT_EQ(free(), 0u);
+    }
+    EXPECT_EQ(free(), 9u);
+    if (early->huge_part() == 0) {
+        EXPECT_THROW(reserve_pages(parsed("-n 1 -m2hs one"), *early, none), usage_error);
+        EXPECT_NE(reserve_pages(parsed("-n 1 -m2h one"), *early, none).find("of rank 0 cannot be reserved"), std::string::npos);
+    }
+    auto const malloc = mpt::mem::arena::open(mpt::boot::make_segments(1));
+    EXPECT_EQ(reserve_pages(parsed("-n 1 -m5hs one"), *malloc, [](part const&) { return true; }), "");
+    EXPECT_EQ(free(), 9u) << "malloc finds them in the pool";
+}
+
 TEST(mptrun_pages, of_malloc_are_as_hugetlb_morecore_says_unless_glibc_is_told) {
     EXPECT_EQ(with_morecore("", "yes"), "glibc.malloc.hugetlb=2");
     EXPECT_EQ(with_morecore("glibc.malloc.check=3", "thp"), "glibc.malloc.check=3:glibc.malloc.hugetlb=1");
@@ -465,6 +500,11 @@ TEST(mptrun_pages, of_malloc_are_as_hugetlb_morecore_says_unless_glibc_is_told) 
     EXPECT_EQ(with_morecore("", "no"), "");
     EXPECT_EQ(with_morecore("glibc.malloc.hugetlb=0", "yes"), "glibc.malloc.hugetlb=0");
     EXPECT_THROW(with_morecore("", "perhaps"), usage_error);
+    EXPECT_TRUE(malloc_takes_of_pool(with_morecore("glibc.malloc.check=3", "yes")));
+    EXPECT_TRUE(malloc_takes_of_pool("glibc.malloc.hugetlb=2097152:glibc.malloc.check=3"));
+    for (auto const* not_so :
+         {"", "glibc.malloc.check=3", "glibc.malloc.hugetlb=1", "glibc.malloc.hugetlb=0:glibc.malloc.check=2"})
+        EXPECT_FALSE(malloc_takes_of_pool(not_so)) << not_so;
 }
 
 TEST(mptrun_topology, hwloc_and_the_system_say_the_same_of_this_machine) {

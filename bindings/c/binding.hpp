@@ -108,6 +108,10 @@ struct binding {
 
     runtime<stack>& run() const noexcept { return env->native(); }
     /// A new handle. Throws mpi_error where there are no more.
+    /// MPI is entered, and no tool has to be told first.
+    bool is_ready() const noexcept {
+        return up.load(std::memory_order_relaxed) && !news.waiting(); // order: as where calls ask
+    }
     template <class Handle, class T> static Handle publish(handle_table<T>& table, ref<T> object) {
         auto const word = table.add(object.get());
         if (word == 0) throw mpi_error{error_class::no_mem, "there are no handles left"};

@@ -1,0 +1,131 @@
+// The short ways of one-sided calls. Calls that are watched have none: this source is one of those that differ in the flavour -debug.
+#include "binding.hpp"
+#include "operations.hpp"
+#include "quick.hpp"
+#include "transfer.hpp"
+#include "windows.hpp"
+
+namespace mpt::c::quick {
+
+namespace {
+
+/// What a put or a get names, where all of it is good, and in one piece at both sides. Calls that are watched have no short way.
+struct named_part {
+    rma_window* of = nullptr;
+    std::byte* data = nullptr;
+    std::int64_t bytes = 0, offset = 0;
+
+    [[gnu::always_inline]] bool find(void const* at, int count, MPI_Datatype t, int rank, MPI_Aint displacement, int there,
+                                     MPI_Datatype type, MPI_Win w) noexcept {
+        auto& b = here();
+        if (checked || !b.is_ready() || (count | there | displacement) < 0 || at == MPI_BOTTOM || at == MPI_IN_PLACE)
+            [[unlikely]]
+            return false;
+        auto* const window = b.wins.find_handle(w);
+        auto const* const mine = b.datatypes.find_handle(t);
+        if (!window || !mine || !mine->committed || static_cast<unsigned>(rank) >= static_cast<unsigned>(window->size()))
+            [[unlikely]]
+            return false;
+        auto const from = mine->type.contiguous_run(count);
+        if (!from) [[unlikely]]
+            return false;
+        offset = from->offset;
+        if (type != t || there != count) {
+            auto const* const theirs = b.datatypes.find_handle(type);
+            if (!theirs || !theirs->committed) [[unlikely]]
+                return false;
+            auto const to = theirs->type.contiguous_run(there);
+            if (!to || to->bytes != from->bytes) [[unlikely]]
+                return false;
+            offset = to->offset;
+        }
+        of = &window_of(*window);
+        data = const_cast<std::byte*>(moved_data::at(at, *from));
+        bytes = from->bytes;
+        return true;
+    }
+};
+
+/// One element of a predefined type in a window, where all of it is good.
+struct named_element {
+    rma_window* of = nullptr;
+    element_kind kind{};
+
+    [[gnu::always_inline]] bool find(binding const& b, MPI_Datatype t, int rank, MPI_Aint displacement, MPI_Win w) noexcept {
+        if (checked || !b.is_ready() || displacement < 0) [[unlikely]]
+            return false;
+        auto* const window = b.wins.find_handle(w);
+        auto const* const type = b.datatypes.find_handle(t);
+        if (!window || !type || !is_basic(type->type) || static_cast<unsigned>(rank) >= static_cast<unsigned>(window->size()))
+            [[unlikely]]
+            return false;
+        of = &window_of(*window);
+        kind = type->type.element();
+        return true;
+    }
+};
+std::optional<operation> predefined(binding const& b, MPI_Op op) noexcept {
+    auto const* const o = b.operations.find_handle(op);
+    return o ? o->predefined : std::nullopt;
+}
+
+} // namespace
+
+int Put(void const* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+        int target_count, MPI_Datatype target_datatype, MPI_Win win) {
+    named_part m;
+    if (!m.find(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) ||
+        !m.of->try_put(m.data, static_cast<std::size_t>(m.bytes), mpt::rank{target_rank}, target_disp, m.offset)) [[unlikely]]
+        return otherwise::Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                              target_datatype, win);
+    return MPI_SUCCESS;
+}
+
+int Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+        int target_count, MPI_Datatype target_datatype, MPI_Win win) {
+    named_part m;
+    if (!m.find(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) ||
+        !m.of->try_get(m.data, static_cast<std::size_t>(m.bytes), mpt::rank{target_rank}, target_disp, m.offset)) [[unlikely]]
+        return otherwise::Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                              target_datatype, win);
+    return MPI_SUCCESS;
+}
+
+int Accumulate(void const* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+               int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+    auto& b = here();
+    named_element e;
+    bool const one = origin_count == 1 && target_count == 1 && origin_datatype == target_datatype && origin_addr;
+    if (!one || !e.find(b, origin_datatype, target_rank, target_disp, win)) [[unlikely]]
+        return otherwise::Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                                     target_datatype, op, win);
+    auto const what = predefined(b, op);
+    if (!what || *what == operation::no_op ||
+        !e.of->try_change(origin_addr, nullptr, e.kind, mpt::rank{target_rank}, target_disp, *what)) [[unlikely]]
+        return otherwise::Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                                     target_datatype, op, win);
+    return MPI_SUCCESS;
+}
+
+int Fetch_and_op(void const* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
+                 MPI_Op op, MPI_Win win) {
+    auto& b = here();
+    named_element e;
+    if (!origin_addr || !result_addr || !e.find(b, datatype, target_rank, target_disp, win)) [[unlikely]]
+        return otherwise::Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
+    auto const what = predefined(b, op);
+    if (!what || !e.of->try_change(origin_addr, result_addr, e.kind, mpt::rank{target_rank}, target_disp, *what)) [[unlikely]]
+        return otherwise::Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
+    return MPI_SUCCESS;
+}
+
+int Win_flush(int rank, MPI_Win win) {
+    auto& b = here();
+    auto* const w = b.is_ready() ? b.wins.find_handle(win) : nullptr;
+    if (checked || !w || static_cast<unsigned>(rank) >= static_cast<unsigned>(w->size()) ||
+        !window_of(*w).try_flush(mpt::rank{rank})) [[unlikely]]
+        return otherwise::Win_flush(rank, win);
+    return MPI_SUCCESS;
+}
+
+} // namespace mpt::c::quick

@@ -138,8 +138,8 @@ TYPED_TEST(coll_team, many_at_once_meet_in_the_order_of_each_pair) {
 
 TYPED_TEST(coll_team, a_rank_that_throws_leaves_nothing_of_its_messages_behind) {
     auto const said = this->failure_of_team(2, [](auto const& team, int me) {
-        std::vector<int> out(2), in(2), more(50000);
-        std::vector<mpt::coll::incoming> const coming{{1 - me, mpt::sink{writable(in)}}, {1 - me, mpt::sink{writable(more)}}};
+        std::vector<int> out(2), in(2), more(50000), others(50000);
+        std::vector<mpt::coll::incoming> const coming{{1 - me, mpt::sink{writable(in)}}, {1 - me, mpt::sink{writable(others)}}};
         std::vector<mpt::coll::outgoing> const leaving{{1 - me, mpt::source{readable(out).first(me == 0 ? 4 : 8)}},
                                                        {1 - me, mpt::source{readable(more)}}};
         team.exchange_all(coming, leaving, speaker::neighbor);

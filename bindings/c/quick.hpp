@@ -33,8 +33,8 @@ int Accumulate(void const* origin_addr, int origin_count, MPI_Datatype origin_da
                int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
 int Fetch_and_op(void const* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
                  MPI_Op op, MPI_Win win);
-int Compare_and_swap(void const* origin_addr, void const* compare_addr, void* result_addr, MPI_Datatype datatype, int target_rank,
-                     MPI_Aint target_disp, MPI_Win win);
+int Compare_and_swap(void const* origin_addr, void const* compare_addr, void* result_addr, MPI_Datatype datatype,
+                     int target_rank, MPI_Aint target_disp, MPI_Win win);
 int Win_flush(int rank, MPI_Win win);
 
 /// Generated.
@@ -53,8 +53,8 @@ int Accumulate(void const* origin_addr, int origin_count, MPI_Datatype origin_da
                int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
 int Fetch_and_op(void const* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
                  MPI_Op op, MPI_Win win);
-int Compare_and_swap(void const* origin_addr, void const* compare_addr, void* result_addr, MPI_Datatype datatype, int target_rank,
-                     MPI_Aint target_disp, MPI_Win win);
+int Compare_and_swap(void const* origin_addr, void const* compare_addr, void* result_addr, MPI_Datatype datatype,
+                     int target_rank, MPI_Aint target_disp, MPI_Win win);
 int Win_flush(int rank, MPI_Win win);
 } // namespace otherwise
 

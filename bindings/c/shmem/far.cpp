@@ -67,9 +67,8 @@ void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, 
 }
 void change(shmem_ctx_t ctx, operation op, element_kind kind, void* cell, void const* value, int pe) {
     guarded([=] {
-        with_type(kind, [=]<class T>(T) {
-            change_one(op, static_cast<T*>(cell), *static_cast<T const*>(value), world_of(ctx, pe));
-        });
+        with_type(kind,
+                  [=]<class T>(T) { change_one(op, static_cast<T*>(cell), *static_cast<T const*>(value), world_of(ctx, pe)); });
     });
 }
 void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* cond, void const* value, void* old, int pe) {

@@ -322,6 +322,7 @@ void Request_get_status_some(call& on, int n, MPI_Request const* handles, int& c
 void Request_free(call& on, MPI_Request& handle) {
     auto& b = on.of();
     if (handle == b.left) return static_cast<void>(handle = MPI_REQUEST_NULL);
+    on.blame(handle);
     if (auto* const r = active(b, handle)) {
         refuse_collective(on, *r, "freed");
         if (r->by_handle) return free_by_handle(b, handle);
@@ -333,6 +334,7 @@ void Request_free(call& on, MPI_Request& handle) {
     b.orphans.push_back(r);
 }
 void Cancel(call& on, MPI_Request& handle) {
+    on.blame(handle);
     auto* const r = active(on.of(), handle);
     if (!r) on.fail(MPI_ERR_REQUEST, "request is not active: there is nothing to cancel");
     refuse_collective(on, *r, "cancelled");

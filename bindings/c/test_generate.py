@@ -81,6 +81,8 @@ MPI_Size large anytime: How much.
     datatype: DATATYPE, info: INFO null, size: BYTES out
 MPI_Free: Frees.
     request: REQUEST inout, statuses: STATUS[n] out null, n: LENGTH, kind: TOPOLOGY
+MPI_Turn: Turns it into another.
+    request: REQUEST inout, made: REQUEST out
 MPI_Near large: Swaps.
     buf: BUFFER[count datatype] out from-neighbours, count: COUNT, datatype: DATATYPE, counts: COUNT[destinations(comm)], comm: COMM
 MPI_Update large: Combines elsewhere.
@@ -107,7 +109,8 @@ ENTRY_LINES = [
     'auto *const info_ = on.object_or_null(info, MPI_INFO_NULL, "info");', 'run("MPI_Size", false, true, ',
     'on.not_null(size, "size"); MPI_Count wide_size = 0; Size(on, datatype, info, wide_size); *size = narrow(wide_size);',
     'if (comm_.sources() > 0) { on.committed(datatype_, "datatype"); on.data(buf, count, datatype_, "buf"); }',
-    'on.each_at_least(counts, comm_.destinations(), 0, "counts", MPI_ERR_COUNT);', 'on.object(request, "request");', 'on.one_of(kind, kind_allowed,',
+    'on.each_at_least(counts, comm_.destinations(), 0, "counts", MPI_ERR_COUNT);', 'on.object(request, "request");',
+    'on.not_null(request, "request"); if (!made) on.blame(*request); on.not_null(made, "made");', 'on.one_of(kind, kind_allowed,',
     'auto &win_ = on.object(win, "win"); auto &group_ = on.object(group, "group");', 'on.rank(target, win_.size(), "target",',
     'datatype_object *const datatype_ = op != MPI_NO_OP ? &on.object(datatype, "datatype") : nullptr;',
     'on.predefined(op_, "op");', 'on.data(old, 1, kind_, "old");',

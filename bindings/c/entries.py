@@ -266,6 +266,9 @@ class Entry:
             return lines
         rule, *more = kind.allowed.split()
         if kind.name in HANDLES and kind.allowed == 'handle':
+            if counts := p.words.get('counted-by'):
+                return lines + [f'for (int i = 0; i < {n}; ++i)',
+                                f'    if ({counts}[i] != 0 || {name}[i] != {NULLS[kind.name]}) on.nth({name}, i, "{name}");']
             if 'null' in p.words:
                 return lines + [f'static {kind.c} const {name}_null = {NULLS[kind.name]};',
                                 f'on.objects({name}, {n}, "{name}", &{name}_null);']

@@ -85,6 +85,8 @@ MPI_Turn: Turns it into another.
     request: REQUEST inout, made: REQUEST out
 MPI_Near large: Swaps.
     buf: BUFFER[count datatype] out from-neighbours, count: COUNT, datatype: DATATYPE, counts: COUNT[destinations(comm)], comm: COMM
+MPI_Each large: Sends to each.
+    comm: COMM, counts: COUNT[peers(comm)], types: DATATYPE[peers(comm)] counted-by=counts
 MPI_Update large: Combines elsewhere.
     group: GROUP, buf: BUFFER[count datatype] unless-no-op, count: COUNT unless-no-op, datatype: DATATYPE unless-no-op,
     old: BUFFER[kind] out, kind: DATATYPE, op: RMA_OP, target: RANK of=win, win: WIN
@@ -115,6 +117,7 @@ ENTRY_LINES = [
     'datatype_object *const datatype_ = op != MPI_NO_OP ? &on.object(datatype, "datatype") : nullptr;',
     'on.predefined(op_, "op");', 'on.data(old, 1, kind_, "old");',
     'if (op != MPI_NO_OP) { on.committed(*datatype_, "datatype"); on.data(buf, count, *datatype_, "buf"); }',
+    'for (int i = 0; i < comm_.peers(); ++i)', 'if (counts[i] != 0 || types[i] != MPI_DATATYPE_NULL) on.nth(types, i, "types");',
     'return impl::Wtime();',
     'return run("MPI_Wait", false, false, [&](call &on) { on.object(comm, "comm"); on.not_supported(); });',
 ]
@@ -148,6 +151,8 @@ FAULTS = [
     ('a rank of nothing', 'api', ' of=comm', '', 'root is a rank of nothing; say which: of='),
     ('a rank of what is not there', 'api', 'of=comm', 'of=com', 'api:18: "com" is no parameter of MPI_Send'),
     ('no rank of something', 'api', 'count: COUNT,', 'count: COUNT of=comm,', 'count: of= is for ranks, not for COUNT'),
+    ('counted by no array', 'api', 'counts: COUNT[size(comm)]', 'counts: COUNT[size(comm)] counted-by=root',
+     'counts: counted-by= names an array of the same length'),
     ('committed of no datatype', 'api', 'count: COUNT,', 'count: COUNT committed,',
      'count: committed is for a DATATYPE, not for COUNT'),
     ('a callback forgotten', 'api', '=MPI_User_function', '', 'fn: FUNCTION takes the name of a callback'),

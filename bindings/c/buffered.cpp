@@ -47,7 +47,10 @@ class flush_request final : public request {
     std::shared_ptr<send_buffer> buffer_; // as it was attached
 
 public:
-    flush_request(lane<stack>& home, std::shared_ptr<send_buffer> s) : home_{&home}, buffer_{std::move(s)} {}
+    flush_request(lane<stack>& home, std::shared_ptr<send_buffer> s, raised_on const& of)
+        : home_{&home}, buffer_{std::move(s)} {
+        blamed = of;
+    }
     void start() override { active = true; }
     bool test() override { return !buffer_ || buffer_->test(); }
     bool peek(lane<stack> const& home) noexcept override { return !buffer_ || buffer_->peek(home); }
@@ -63,8 +66,9 @@ public:
     void abandon() override { active = false; }
 };
 
-MPI_Request flush_later(binding& b, place const& where) {
-    return launch(b, ref<request>::adopt(new flush_request{b.run().lane_at(0), where.attached()}));
+MPI_Request flush_later(call const& on, place const& where) {
+    auto& b = on.of();
+    return launch(b, ref<request>::adopt(new flush_request{b.run().lane_at(0), where.attached(), on.on()}));
 }
 
 } // namespace
@@ -74,15 +78,15 @@ namespace impl {
 void Buffer_attach(call& on, void* memory, MPI_Count size) { attach(on, on.of().buffer, memory, size); }
 void Buffer_detach(call& on, void* address, MPI_Count& size) { detach(on.of().buffer, address, size); }
 void Buffer_flush(call& on) { flush(on.of().buffer); }
-void Buffer_iflush(call& on, MPI_Request& r) { r = flush_later(on.of(), on.of().buffer); }
+void Buffer_iflush(call& on, MPI_Request& r) { r = flush_later(on, on.of().buffer); }
 void Comm_attach_buffer(call& on, comm& c, void* memory, MPI_Count size) { attach(on, c.buffer, memory, size); }
 void Comm_detach_buffer(call&, comm& c, void* address, MPI_Count& size) { detach(c.buffer, address, size); }
 void Comm_flush_buffer(call&, comm& c) { flush(c.buffer); }
-void Comm_iflush_buffer(call& on, comm& c, MPI_Request& r) { r = flush_later(on.of(), c.buffer); }
+void Comm_iflush_buffer(call& on, comm& c, MPI_Request& r) { r = flush_later(on, c.buffer); }
 void Session_attach_buffer(call& on, session& s, void* memory, MPI_Count size) { attach(on, s.buffer, memory, size); }
 void Session_detach_buffer(call&, session& s, void* address, MPI_Count& size) { detach(s.buffer, address, size); }
 void Session_flush_buffer(call&, session& s) { flush(s.buffer); }
-void Session_iflush_buffer(call& on, session& s, MPI_Request& r) { r = flush_later(on.of(), s.buffer); }
+void Session_iflush_buffer(call& on, session& s, MPI_Request& r) { r = flush_later(on, s.buffer); }
 
 } // namespace impl
 } // namespace mpt::c

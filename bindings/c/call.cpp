@@ -39,6 +39,10 @@ template <class T, class Handle> T& living(call const& on, handle_table<T> const
                                              : world + ", which is there from MPI_Init to MPI_Finalize only"));
 }
 
+/// What an error of a call is raised on that names only this: MPI-4.1 section 9.3.
+raised_on owner_of(group_object const& g) noexcept { return g.of_session ? g.of_session->handle : MPI_SESSION_NULL; }
+raised_on owner_of(message const& m) noexcept { return m.on ? m.on->handle : MPI_COMM_NULL; }
+
 } // namespace
 
 void call::fail(int code, std::string sentence) const { throw mpi_error{code, sentence}; }
@@ -59,8 +63,10 @@ comm& call::object(MPI_Comm h, char const* argument) {
 datatype_object& call::object(MPI_Datatype h, char const* argument) const {
     return living(*this, binding_.datatypes, h, MPI_DATATYPE_NULL, "datatype", "MPI_DATATYPE_NULL", argument, MPI_ERR_TYPE);
 }
-group_object& call::object(MPI_Group h, char const* argument) const {
-    return living(*this, binding_.groups, h, MPI_GROUP_NULL, "group", "MPI_GROUP_NULL", argument, MPI_ERR_GROUP);
+group_object& call::object(MPI_Group h, char const* argument) {
+    auto& g = living(*this, binding_.groups, h, MPI_GROUP_NULL, "group", "MPI_GROUP_NULL", argument, MPI_ERR_GROUP);
+    if (!on_) on_ = owner_of(g);
+    return g;
 }
 session& call::object(MPI_Session h, char const* argument) {
     auto& s = living(*this, binding_.sessions, h, MPI_SESSION_NULL, "session", "MPI_SESSION_NULL", argument, MPI_ERR_SESSION);
@@ -82,11 +88,25 @@ errhandler& call::object(MPI_Errhandler h, char const* argument) const {
 info_object& call::object(MPI_Info h, char const* argument) const {
     return living(*this, binding_.infos, h, MPI_INFO_NULL, "info object", "MPI_INFO_NULL", argument, MPI_ERR_INFO);
 }
-request& call::object(MPI_Request h, char const* argument) const {
-    return living(*this, binding_.requests, h, MPI_REQUEST_NULL, "request", "MPI_REQUEST_NULL", argument, MPI_ERR_REQUEST);
+request& call::object(MPI_Request h, char const* argument) {
+    auto& r = living(*this, binding_.requests, h, MPI_REQUEST_NULL, "request", "MPI_REQUEST_NULL", argument, MPI_ERR_REQUEST);
+    if (!on_) on_ = r.blamed;
+    return r;
 }
-message& call::object(MPI_Message h, char const* argument) const {
-    return living(*this, binding_.messages, h, MPI_MESSAGE_NULL, "message", "MPI_MESSAGE_NULL", argument, MPI_ERR_REQUEST);
+message& call::object(MPI_Message h, char const* argument) {
+    auto& m = living(*this, binding_.messages, h, MPI_MESSAGE_NULL, "message", "MPI_MESSAGE_NULL", argument, MPI_ERR_REQUEST);
+    if (!on_) on_ = owner_of(m);
+    return m;
+}
+
+void call::blame(MPI_Request h) noexcept {
+    if (auto const* const r = binding_.requests.find_handle(h)) on_ = r->blamed;
+}
+void call::blame(MPI_Message h) noexcept {
+    if (auto const* const m = binding_.messages.find_handle(h)) on_ = owner_of(*m);
+}
+void call::blame(MPI_Group h) noexcept {
+    if (auto const* const g = binding_.groups.find_handle(h)) on_ = owner_of(*g);
 }
 
 comm& call::known(MPI_Comm h) noexcept {
@@ -102,7 +122,11 @@ win& call::known(MPI_Win h) noexcept {
     return binding_.wins.get(h);
 }
 datatype_object& call::known(MPI_Datatype h) const noexcept { return binding_.datatypes.get(h); }
-group_object& call::known(MPI_Group h) const noexcept { return binding_.groups.get(h); }
+group_object& call::known(MPI_Group h) noexcept {
+    auto& g = binding_.groups.get(h);
+    if (!on_) on_ = owner_of(g);
+    return g;
+}
 operation_object& call::known(MPI_Op h) const noexcept { return binding_.operations.get(h); }
 errhandler& call::known(MPI_Errhandler h) const noexcept { return binding_.errhandlers.get(h); }
 info_object& call::known(MPI_Info h) const noexcept { return binding_.infos.get(h); }

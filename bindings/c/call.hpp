@@ -5,9 +5,9 @@
 ///                             `-- catches mpt::error, std::bad_alloc --> raise(): the object's error handler
 ///
 ///   Where there is no error nothing is spent but the checks. An exception of the user's own functions passes through.
-///   The object whose handler is called is the call's first communicator (window, file, session), MPI_COMM_SELF where there
-///   is none. Where that is not there either (sessions without the world model), an error ends the job. A call that is given the
-///   error handler of a new object has that one called. The handler runs after the catch: no state of ours is half-done, and it
+///   The object whose handler is called is the call's first communicator (window, file); that of its request or message; the session
+///   that is named, or that a group comes from; MPI_COMM_SELF where there is none. Where that is not there either (sessions without
+///   the world model), an error ends the job. A call that is given the error handler of a new object has that one called. The handler runs after the catch: no state of ours is half-done, and it
 ///   may call MPI, throw, or longjmp.
 ///
 ///   Source   MPI-4.1 chapter 9.    Tests    test/c/*_test.cpp
@@ -105,6 +105,10 @@ public:
     raised_on const& on() const noexcept { return on_; }
     /// Errors from here on are this object's.
     void blame(raised_on const& o) noexcept { on_ = o; }
+    /// ... or that which a request, a message or a group belongs to. A handle that stands for nothing belongs to nothing.
+    void blame(MPI_Request h) noexcept;
+    void blame(MPI_Message h) noexcept;
+    void blame(MPI_Group h) noexcept;
     /// Errors from here on are this handler's: it is a new object's, which is not there yet.
     void judged_by(MPI_Errhandler h) noexcept { judge_ = h; }
     MPI_Errhandler judge() const noexcept { return judge_; }
@@ -117,14 +121,14 @@ public:
     // --- handles: the object, or the error that says what the handle is ------------------------------------------------------
     comm& object(MPI_Comm h, char const* argument);
     datatype_object& object(MPI_Datatype h, char const* argument) const;
-    group_object& object(MPI_Group h, char const* argument) const;
+    group_object& object(MPI_Group h, char const* argument);
     session& object(MPI_Session h, char const* argument);
     win& object(MPI_Win h, char const* argument);
     operation_object& object(MPI_Op h, char const* argument) const;
     errhandler& object(MPI_Errhandler h, char const* argument) const;
     info_object& object(MPI_Info h, char const* argument) const;
-    request& object(MPI_Request h, char const* argument) const;
-    message& object(MPI_Message h, char const* argument) const;
+    request& object(MPI_Request h, char const* argument);
+    message& object(MPI_Message h, char const* argument);
     /// nullptr for the null handle.
     template <class Handle> auto* object_or_null(Handle h, Handle null, char const* argument) {
         return h == null ? nullptr : &object(h, argument);
@@ -134,7 +138,7 @@ public:
     session& known(MPI_Session h) noexcept;
     win& known(MPI_Win h) noexcept;
     datatype_object& known(MPI_Datatype h) const noexcept;
-    group_object& known(MPI_Group h) const noexcept;
+    group_object& known(MPI_Group h) noexcept;
     operation_object& known(MPI_Op h) const noexcept;
     errhandler& known(MPI_Errhandler h) const noexcept;
     info_object& known(MPI_Info h) const noexcept;

@@ -31,7 +31,7 @@ protected:
         } else if constexpr (std::is_base_of_v<counted, T>) used_.emplace_back(const_cast<T&>(x));
         else if constexpr (requires { x.type; }) use(x.type);
         else if constexpr (std::is_same_v<T, typed>)
-            for (int r = 0; x.buffer != MPI_IN_PLACE && r < x.how_many; ++r) use(x.table.get(x.types[r]));
+            for (int r = 0; x.buffer != MPI_IN_PLACE && r < x.how_many; ++r) use(x.type(r));
     }
 
 public:

@@ -8,7 +8,7 @@ namespace {
 
 void each_committed(call const& on, typed const& data, char const* argument) {
     for (int r = 0; r < data.how_many; ++r)
-        on.committed(on.object(data.types[r], argument), (std::string{argument} + '[' + std::to_string(r) + ']').c_str());
+        on.committed(data.type(r), (std::string{argument} + '[' + std::to_string(r) + ']').c_str());
 }
 
 } // namespace

@@ -17,6 +17,10 @@
 #include "errhandler.hpp"
 #include "session.hpp"
 
+namespace mpt::protocol {
+struct arrival;
+} // namespace mpt::protocol
+
 namespace mpt::c {
 
 struct comm : counted {
@@ -62,6 +66,12 @@ struct comm : counted {
     int sources() const noexcept { return static_cast<int>(shape.sources().size()); }
     int destinations() const noexcept { return static_cast<int>(shape.destinations().size()); }
     bool is_inter() const noexcept { return two_sided; }
+};
+
+/// A message that a matched probe took.
+struct message : counted {
+    protocol::arrival* taken = nullptr; // null: of MPI_PROC_NULL
+    ref<comm> on;
 };
 
 struct group_object : counted {

@@ -3,6 +3,7 @@
 
 #include "entries.hpp"
 #include "generalized.hpp"
+#include "partitioned.hpp"
 #include "plain.hpp"
 
 namespace mpt::c {
@@ -184,6 +185,13 @@ void refuse_collective(call const& on, request const& r, char const* what) {
         on.fail(MPI_ERR_REQUEST, std::string{"request is a collective operation that is under way: it cannot be "} + what);
 }
 
+/// Whoever frees a partitioned send that is under way could say of no partition any more that it is ready. MPI-4.1 section 4.2.
+void refuse_partitioned(call const& on, request& r) {
+    bool const partitioned = dynamic_cast<partitioned_send_request*>(&r) || dynamic_cast<partitioned_recv_request*>(&r);
+    if (partitioned && !r.test())
+        on.fail(MPI_ERR_REQUEST, "request is a partitioned operation that is under way: it cannot be freed");
+}
+
 /// Of an operation that the user has not completed yet the handle goes on living, for the call that does.
 void free_by_handle(binding& b, MPI_Request& handle) {
     auto const word = word_of(std::exchange(handle, MPI_REQUEST_NULL));
@@ -322,8 +330,10 @@ void Request_get_status_some(call& on, int n, MPI_Request const* handles, int& c
 void Request_free(call& on, MPI_Request& handle) {
     auto& b = on.of();
     if (handle == b.left) return static_cast<void>(handle = MPI_REQUEST_NULL);
+    on.blame(handle);
     if (auto* const r = active(b, handle)) {
         refuse_collective(on, *r, "freed");
+        refuse_partitioned(on, *r);
         if (r->by_handle) return free_by_handle(b, handle);
     }
     reap(b);
@@ -333,6 +343,7 @@ void Request_free(call& on, MPI_Request& handle) {
     b.orphans.push_back(r);
 }
 void Cancel(call& on, MPI_Request& handle) {
+    on.blame(handle);
     auto* const r = active(on.of(), handle);
     if (!r) on.fail(MPI_ERR_REQUEST, "request is not active: there is nothing to cancel");
     refuse_collective(on, *r, "cancelled");

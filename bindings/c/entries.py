@@ -28,6 +28,7 @@ NULLS = {'COMM': 'MPI_COMM_NULL', 'DATATYPE': 'MPI_DATATYPE_NULL', 'GROUP': 'MPI
          'ERRHANDLER': 'MPI_ERRHANDLER_NULL', 'INFO': 'MPI_INFO_NULL', 'REQUEST': 'MPI_REQUEST_NULL',
          'MESSAGE': 'MPI_MESSAGE_NULL', 'SESSION': 'MPI_SESSION_NULL', 'WIN': 'MPI_WIN_NULL'}
 BLAMED = ('COMM', 'SESSION', 'WIN')     # kinds of objects that have an error handler
+BELONGING = ('GROUP', 'REQUEST', 'MESSAGE') # and of those that belong to one that has
 NUMBERS = ('int', 'MPI_Count', 'MPI_Aint')
 
 
@@ -128,6 +129,11 @@ class Entry:
         """The object whose error handler is called, or None."""
         return next((p for p in self.params if p.kind.name in BLAMED and p.direction == 'in' and not p.length
                      and 'leader' not in p.words), None)
+
+    def belonging(self):
+        """The argument that belongs to the object whose error handler is called, where none is such an object itself; or None."""
+        return None if self.is_tools() or self.blamed() else next(
+            (p for p in self.params if p.kind.name in BELONGING and p.direction != 'out' and not p.length), None)
 
     def handled_by(self, before):
         """The line that says whose error handler is called from here on: the new object's, else that of what the call is for."""
@@ -260,6 +266,9 @@ class Entry:
             return lines
         rule, *more = kind.allowed.split()
         if kind.name in HANDLES and kind.allowed == 'handle':
+            if counts := p.words.get('counted-by'):
+                return lines + [f'for (int i = 0; i < {n}; ++i)',
+                                f'    if ({counts}[i] != 0 || {name}[i] != {NULLS[kind.name]}) on.nth({name}, i, "{name}");']
             if 'null' in p.words:
                 return lines + [f'static {kind.c} const {name}_null = {NULLS[kind.name]};',
                                 f'on.objects({name}, {n}, "{name}", &{name}_null);']
@@ -298,7 +307,8 @@ class Entry:
 
     def checked(self):
         """The function that checks and passes on."""
-        first = sorted((p for p in self.params if p.kind.name in ('COMM', 'GROUP', 'WIN')), key=lambda p: p.kind.name == 'GROUP')
+        first = sorted((p for p in self.params if p.kind.name in ('COMM', 'GROUP', 'WIN') or p is self.belonging()),
+                       key=lambda p: p.kind.name == 'GROUP')
         root = [p for p in self.params if p.kind.allowed == 'root']
         others = [p for p in self.params if p not in first and p not in root]
         lines = [line for p in first for line in self.decode(p)]
@@ -360,6 +370,13 @@ class Entry:
         lines = ' '.join(f'if ({p.name}) *{p.name} = {NULLS[p.kind.name]};' for p in made)
         return f', [&] {{ {lines} }}' if made and not self.is_tools() else ''
 
+    def check_place(self, p):
+        """The lines that check where a value goes. Whose error it is where that is nowhere, is asked only then."""
+        check, whose = f'on.not_null({p.name}, "{p.name}");', self.belonging()
+        if not whose or self.params.index(whose) >= self.params.index(p):
+            return [check]
+        return [f'if (!{p.name}) on.blame({"*" * (whose.direction == "inout")}{whose.name});', check]
+
     def pass_on(self, p, large, before, given, after):
         """How one argument of a form becomes the checked function's."""
         small = not large and bool(p.kind.large) and p.kind.c != p.kind.large
@@ -379,7 +396,7 @@ class Entry:
         if 'null' in p.words and p.kind.name not in HANDLES:
             given.append(p.name)
             return
-        before += [f'on.not_null({p.name}, "{p.name}");'] * self.checks
+        before += self.check_place(p) * self.checks
         if not small:
             given.append('*' + p.name)
             return

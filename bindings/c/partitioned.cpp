@@ -38,7 +38,6 @@ MPI_Request published(binding& b, request* made) { return publish(b, ref<request
 partitioned_send_request& sender(call& on, MPI_Request handle) {
     auto* const r = dynamic_cast<partitioned_send_request*>(&on.object(handle, "request"));
     if (!r) on.fail(MPI_ERR_REQUEST, "request is not a partitioned send");
-    on.blame(r->blamed);
     if (!r->active) on.fail(MPI_ERR_REQUEST, "request is not active: MPI_Start comes first");
     return *r;
 }
@@ -130,7 +129,6 @@ void Parrived(call& on, MPI_Request handle, int partition, int& flag) {
     if (handle == MPI_REQUEST_NULL) return;
     auto* const r = dynamic_cast<partitioned_recv_request*>(&on.object(handle, "request"));
     if (!r) on.fail(MPI_ERR_REQUEST, "request is not a partitioned receive");
-    on.blame(r->blamed);
     in_range(on, partition, r->partitions(), "partition");
     flag = !r->active || r->arrived(partition);
 }

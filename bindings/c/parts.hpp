@@ -64,10 +64,13 @@ struct typed {
     static constexpr bool same_size = false;
     void const* buffer;
     numbers counts, places;
-    MPI_Datatype const* types; // they live
+    MPI_Datatype const* types; // they live; or are null where there are none
     handle_table<datatype_object> const& table;
     int how_many;
-    part operator()(std::int32_t r) const noexcept { return {buffer, places[r], counts[r], table.get(types[r]).type}; }
+    datatype_object& type(std::int32_t r) const noexcept {
+        return table.get(types[r] == MPI_DATATYPE_NULL ? MPI_BYTE : types[r]);
+    }
+    part operator()(std::int32_t r) const noexcept { return {buffer, places[r], counts[r], type(r).type}; }
 };
 
 /// The parts of all ranks, or neighbours.

@@ -217,6 +217,7 @@ void Recv_init(call& on, void* b, MPI_Count n, datatype_object& t, int source, i
 
 void Start(call& on, MPI_Request& handle) {
     auto& r = on.object(handle, "request");
+    on.blame(r.blamed);
     if (!r.persistent)
         on.fail(MPI_ERR_REQUEST, "request is not persistent: an operation that was started cannot be started again");
     if (r.active) on.fail(MPI_ERR_REQUEST, "request is active already");

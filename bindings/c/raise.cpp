@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <unistd.h>
 
 #include <mpt/core/caller.hpp>
 
@@ -33,6 +34,17 @@ std::string where(binding& b, raised_on const& object) {
     if (is_up(b)) b.env->abort(code, sentence, library);
     std::fprintf(stderr, "mpt: %s\n", with_caller(sentence, library).c_str());
     std::exit(code);
+}
+
+/// This process alone, as MPI_ERRORS_ABORT wants it where the error is no communicator's, window's or file's. Whoever started the job
+/// sees that a rank has failed: mptrun ends the others.
+[[noreturn]] void end_alone(binding& b, int code, std::string const& sentence) {
+    if (!is_up(b)) end(b, code, sentence);
+    code = (code & 255) == 0 ? 1 : code & 255;
+    std::fprintf(stderr, "mpt: rank %d of %d (process %d) ends with exit code %d: %s\n", b.world->me.value, b.world->size(),
+                 ::getpid(), code, sentence.c_str());
+    std::fflush(stderr);
+    ::_exit(code);
 }
 
 /// MPI_Info_set and "info set" read alike.
@@ -86,8 +98,10 @@ ref<errhandler> handler_of(binding& b, win const& w) {
 void handle_error(binding& b, errhandler const& h, raised_on const& object, int code, std::string const& text) {
     auto const give = [&code](auto* function, auto handle) { function(&handle, &code); };
     switch (h.what) {
-    case errhandler::action::fatal:
-    case errhandler::action::abort: end(b, code, text);
+    case errhandler::action::abort:
+        if (object.comm() == MPI_COMM_NULL && object.win() == MPI_WIN_NULL) end_alone(b, code, text);
+        [[fallthrough]]; // all processes are connected by the job: they end together
+    case errhandler::action::fatal: end(b, code, text);
     case errhandler::action::comm_function: return give(h.of_comm, object.comm());
     case errhandler::action::file_function: return give(h.of_file, object.file());
     case errhandler::action::session_function: return give(h.of_session, object.session());

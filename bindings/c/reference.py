@@ -114,6 +114,8 @@ def allowed(entry, p):
         found = ranks(entry, p)
     if rule == 'handle' and 'null' in p.words:
         more.append(null_handle(entry, p.kind))
+    if counts := p.words.get('counted-by'):
+        more.append(f'{null_handle(entry, p.kind)} where `{counts}` is 0')
     if rule == 'any':
         return f'In its place: {listed(more, "or")}.' if more else ''
     each = ', each' if p.length and rule not in ('text', 'pointer', 'buffer') else ''

@@ -9,7 +9,7 @@ PARAMETER = re.compile(r'(\w+): ([A-Z][A-Z_]*)(?:=(\w+))?(?:\[([^\]]+)\])?((?: [
 FUNCTION_WORDS = {'large': False, 'returns': True, 'deprecated': True, 'c-only': False, 'later': False,
                   'anytime': False, 'quick': False}
 PARAMETER_WORDS = {'out': False, 'inout': False, 'of': True, 'null': False, 'inplace': False, 'root': False, 'leader': False,
-                   'later-ranks': False, 'to-neighbours': False, 'from-neighbours': False, 'unless-no-op': False, 'async': False, 'committed': False,
+                   'counted-by': True, 'later-ranks': False, 'to-neighbours': False, 'from-neighbours': False, 'unless-no-op': False, 'async': False, 'committed': False,
                    'large': False}
 RANKED = ('COMM', 'GROUP', 'WIN')      # kinds of what has ranks
 KIND_WORDS = ('c', 'large', 'fortran', 'allowed', 'error')
@@ -260,6 +260,9 @@ class Api:
             self.report.fault(line, f'{parameter.name} is a rank of {" or ".join(ranked) or "nothing"}; say which: of=')
         if of and not is_rank:
             self.report.fault(line, f'{parameter.name}: of= is for ranks, not for {parameter.kind.name}')
+        counts = next((p for p in function.parameters if p.name == parameter.words.get('counted-by')), None)
+        if 'counted-by' in parameter.words and (not counts or not counts.length or counts.length != parameter.length):
+            self.report.fault(line, f'{parameter.name}: counted-by= names an array of the same length')
         if 'committed' in parameter.words and parameter.kind.name != 'DATATYPE':
             self.report.fault(line, f'{parameter.name}: committed is for a DATATYPE, not for {parameter.kind.name}')
 

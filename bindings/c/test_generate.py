@@ -81,8 +81,12 @@ MPI_Size large anytime: How much.
     datatype: DATATYPE, info: INFO null, size: BYTES out
 MPI_Free: Frees.
     request: REQUEST inout, statuses: STATUS[n] out null, n: LENGTH, kind: TOPOLOGY
+MPI_Turn: Turns it into another.
+    request: REQUEST inout, made: REQUEST out
 MPI_Near large: Swaps.
     buf: BUFFER[count datatype] out from-neighbours, count: COUNT, datatype: DATATYPE, counts: COUNT[destinations(comm)], comm: COMM
+MPI_Each large: Sends to each.
+    comm: COMM, counts: COUNT[peers(comm)], types: DATATYPE[peers(comm)] counted-by=counts
 MPI_Update large: Combines elsewhere.
     group: GROUP, buf: BUFFER[count datatype] unless-no-op, count: COUNT unless-no-op, datatype: DATATYPE unless-no-op,
     old: BUFFER[kind] out, kind: DATATYPE, op: RMA_OP, target: RANK of=win, win: WIN
@@ -107,11 +111,13 @@ ENTRY_LINES = [
     'auto *const info_ = on.object_or_null(info, MPI_INFO_NULL, "info");', 'run("MPI_Size", false, true, ',
     'on.not_null(size, "size"); MPI_Count wide_size = 0; Size(on, datatype, info, wide_size); *size = narrow(wide_size);',
     'if (comm_.sources() > 0) { on.committed(datatype_, "datatype"); on.data(buf, count, datatype_, "buf"); }',
-    'on.each_at_least(counts, comm_.destinations(), 0, "counts", MPI_ERR_COUNT);', 'on.object(request, "request");', 'on.one_of(kind, kind_allowed,',
+    'on.each_at_least(counts, comm_.destinations(), 0, "counts", MPI_ERR_COUNT);', 'on.object(request, "request");',
+    'on.not_null(request, "request"); if (!made) on.blame(*request); on.not_null(made, "made");', 'on.one_of(kind, kind_allowed,',
     'auto &win_ = on.object(win, "win"); auto &group_ = on.object(group, "group");', 'on.rank(target, win_.size(), "target",',
     'datatype_object *const datatype_ = op != MPI_NO_OP ? &on.object(datatype, "datatype") : nullptr;',
     'on.predefined(op_, "op");', 'on.data(old, 1, kind_, "old");',
     'if (op != MPI_NO_OP) { on.committed(*datatype_, "datatype"); on.data(buf, count, *datatype_, "buf"); }',
+    'for (int i = 0; i < comm_.peers(); ++i)', 'if (counts[i] != 0 || types[i] != MPI_DATATYPE_NULL) on.nth(types, i, "types");',
     'return impl::Wtime();',
     'return run("MPI_Wait", false, false, [&](call &on) { on.object(comm, "comm"); on.not_supported(); });',
 ]
@@ -145,6 +151,8 @@ FAULTS = [
     ('a rank of nothing', 'api', ' of=comm', '', 'root is a rank of nothing; say which: of='),
     ('a rank of what is not there', 'api', 'of=comm', 'of=com', 'api:18: "com" is no parameter of MPI_Send'),
     ('no rank of something', 'api', 'count: COUNT,', 'count: COUNT of=comm,', 'count: of= is for ranks, not for COUNT'),
+    ('counted by no array', 'api', 'counts: COUNT[size(comm)]', 'counts: COUNT[size(comm)] counted-by=root',
+     'counts: counted-by= names an array of the same length'),
     ('committed of no datatype', 'api', 'count: COUNT,', 'count: COUNT committed,',
      'count: committed is for a DATATYPE, not for COUNT'),
     ('a callback forgotten', 'api', '=MPI_User_function', '', 'fn: FUNCTION takes the name of a callback'),

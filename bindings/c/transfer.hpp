@@ -108,11 +108,6 @@ public:
     void abandon() override;
 };
 
-struct message : counted {
-    protocol::arrival* taken = nullptr; // null: of MPI_PROC_NULL
-    ref<comm> on;
-};
-
 /// Names a request to the user.
 MPI_Request publish(binding& b, ref<request> r);
 /// The way of every call that begins an operation: makes the request and starts it.

@@ -427,6 +427,45 @@ TEST(CCollectives, BuffersThatAreTheSameMemoryAreRefused) {
     });
 }
 
+/// A program that sends little leaves the rest of its tables as they are.
+TEST(CCollectives, TheDatatypeOfNothingMayBeNull) {
+    ranks(2, [](int me, int) {
+        auto const other = static_cast<std::size_t>(1 - me);
+        MPI_Datatype types[2] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
+        int counts[2] = {0, 0}, at[2] = {0, 4}, out[2] = {10 + me, 20 + me}, in[2] = {};
+        MPI_Count const wide[2] = {me == 1, me == 0};
+        MPI_Aint const far[2] = {0, 4};
+        types[other] = MPI_INT, counts[other] = 1;
+        auto const world = MPI_COMM_WORLD;
+        auto const none = MPI_INFO_NULL;
+        MPI_Request r = MPI_REQUEST_NULL;
+        for (int way = 0; way < 4; ++way) {
+            in[0] = in[1] = -1;
+            switch (way) {
+            case 0: EXPECT_EQ(MPI_Alltoallw(out, counts, at, types, in, counts, at, types, world), MPI_SUCCESS); break;
+            case 1: EXPECT_EQ(MPI_Alltoallw_c(out, wide, far, types, in, wide, far, types, world), MPI_SUCCESS); break;
+            case 2: EXPECT_EQ(MPI_Ialltoallw(out, counts, at, types, in, counts, at, types, world, &r), MPI_SUCCESS); break;
+            default:
+                EXPECT_EQ(MPI_Alltoallw_init(out, counts, at, types, in, counts, at, types, world, none, &r), MPI_SUCCESS);
+                MPI_Start(&r);
+            }
+            EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+            EXPECT_EQ(in[other], (me == 0 ? 10 : 20) + static_cast<int>(other)) << way;
+            EXPECT_EQ(in[me], -1) << way;
+        }
+        MPI_Request_free(&r);
+        int const two = 2, yes = 1, left[2] = {1, 0}, right[2] = {0, 1};
+        MPI_Datatype const left_types[2] = {MPI_INT, MPI_DATATYPE_NULL}, right_types[2] = {MPI_DATATYPE_NULL, MPI_INT};
+        MPI_Comm ring = MPI_COMM_NULL;
+        MPI_Cart_create(world, 1, &two, &yes, 0, &ring);
+        in[0] = in[1] = -1;
+        EXPECT_EQ(MPI_Neighbor_alltoallw(out, left, far, left_types, in, right, far, right_types, ring), MPI_SUCCESS);
+        EXPECT_EQ(in[0], -1);
+        EXPECT_EQ(in[1], 11 - me);
+        MPI_Comm_free(&ring);
+    });
+}
+
 TEST(CCollectives, TypesCountsAndPointersAreChecked) {
     ranks(2, [](int me, int) {
         int x[4] = {}, y[4] = {}, n[2] = {1, -3}, at[2] = {0, 1}, one[2] = {1, 1};
@@ -438,6 +477,11 @@ TEST(CCollectives, TypesCountsAndPointersAreChecked) {
         expect_failure(MPI_Alltoallw(x, one, at, types, y, one, at, types, world), MPI_ERR_TYPE,
                        {"sendtypes[1] is not committed"});
         expect_failure(MPI_Alltoallw(MPI_IN_PLACE, one, at, nullptr, y, one, at, types, world), MPI_ERR_TYPE, {"recvtypes[1]"});
+        MPI_Datatype const half[2] = {MPI_INT, MPI_DATATYPE_NULL}, ints[2] = {MPI_INT, MPI_INT};
+        expect_failure(MPI_Alltoallw(x, one, at, half, y, one, at, ints, world), MPI_ERR_TYPE,
+                       {"sendtypes[1] is MPI_DATATYPE_NULL"});
+        expect_failure(MPI_Alltoallw(x, one, at, ints, y, one, at, half, world), MPI_ERR_TYPE,
+                       {"recvtypes[1] is MPI_DATATYPE_NULL"});
         expect_failure(MPI_Bcast(x, -1, MPI_INT, 0, world), MPI_ERR_COUNT, {"count is -1"});
         expect_failure(MPI_Allgatherv(x, 1, MPI_INT, y, n, at, MPI_INT, world), MPI_ERR_COUNT, {"recvcounts[1] is -3"});
         expect_failure(MPI_Gatherv(x, 1, MPI_INT, y, n, at, MPI_INT, me, world), MPI_ERR_COUNT, {"recvcounts[1] is -3"});

@@ -48,6 +48,10 @@ void expect_versions() {
     EXPECT_EQ(MPI_Abi_get_version(&a, &b), MPI_SUCCESS);
     EXPECT_EQ(a, 1);
     EXPECT_EQ(b, 0);
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    EXPECT_EQ(MPI_Get_library_version(text, &a), MPI_SUCCESS);
+    EXPECT_EQ(text, "mpt " + to_string(mpt::header_version) + " (MPI 5.0, standard ABI 1.0)");
+    EXPECT_EQ(std::strlen(text), static_cast<std::size_t>(a));
     EXPECT_EQ(MPI_Pcontrol(0), MPI_SUCCESS);
     EXPECT_EQ(MPI_Pcontrol(2, "what a tool understands", 3.5), MPI_SUCCESS);
 }

@@ -208,6 +208,122 @@ TEST(CErrors, ErrorsOfARequestAreItsCommunicatorsAlsoAfterThatWasFreed) {
     });
 }
 
+/// Whose handler is called where a call names no communicator: that of the communicator which its request or message belongs to, and
+/// MPI_COMM_SELF's where the handle is bad or belongs to none. MPI-4.1 section 9.3.
+class belongings {
+    MPI_Errhandler noted_ = made_of(note);
+
+public:
+    MPI_Comm comm = dup_of(MPI_COMM_SELF), other = dup_of(MPI_COMM_SELF);
+
+    belongings() {
+        calls.clear();
+        for (auto c : {comm, other, MPI_COMM_SELF}) MPI_Comm_set_errhandler(c, noted_);
+    }
+    ~belongings() {
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+        MPI_Errhandler_free(&noted_);
+        for (auto* c : {&comm, &other}) MPI_Comm_free(c);
+    }
+    static void expect(int code, int wanted, MPI_Comm heard_by) {
+        EXPECT_EQ(code, wanted) << mpt::c::here().last_error;
+        EXPECT_EQ(calls, (std::vector<seen>{{heard_by, wanted}})) << mpt::c::here().last_error;
+        calls.clear();
+    }
+};
+
+TEST(CErrors, WhoNamesOnlyARequestMeansItsCommunicator) {
+    ranks(1, [](int, int) {
+        belongings of;
+        int in[3]{}, flag = -1;
+        std::array<int, 2> const two{1, 2};
+        std::array<MPI_Request, 2> both{};
+        MPI_Recv_init(in, 1, MPI_INT, 0, 1, of.other, both.data());
+        MPI_Recv_init(in + 1, 1, MPI_INT, 0, 1, of.comm, &both[1]);
+        auto& r = both[1];
+        of.expect(MPI_Cancel(&r), MPI_ERR_REQUEST, of.comm); // it is not active
+        EXPECT_EQ(MPI_Start(&r), MPI_SUCCESS);
+        of.expect(MPI_Start(&r), MPI_ERR_REQUEST, of.comm);
+        of.expect(MPI_Startall(2, both.data()), MPI_ERR_REQUEST, of.comm); // the other one begins
+        of.expect(MPI_Test(&r, nullptr, MPI_STATUS_IGNORE), MPI_ERR_ARG, of.comm);
+        of.expect(MPI_Request_get_status(r, nullptr, MPI_STATUS_IGNORE), MPI_ERR_ARG, of.comm);
+        of.expect(MPI_Grequest_complete(r), MPI_ERR_REQUEST, of.comm);
+        of.expect(MPI_Pready(0, r), MPI_ERR_REQUEST, of.comm);
+        of.expect(MPI_Parrived(r, -1, &flag), MPI_ERR_ARG, of.comm);
+        of.expect(MPI_Parrived(r, 0, &flag), MPI_ERR_REQUEST, of.comm);
+        for (auto c : {of.comm, of.other}) MPI_Send(two.data(), 2, MPI_INT, 0, 1, c); // more than there is room for
+        of.expect(MPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, of.comm);
+        of.expect(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, of.comm);
+        of.expect(MPI_Wait(both.data(), MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, of.other);
+        for (auto& one : both) EXPECT_EQ(MPI_Request_free(&one), MPI_SUCCESS);
+
+        MPI_Ibarrier(of.comm, &r);
+        of.expect(MPI_Cancel(&r), MPI_ERR_REQUEST, of.comm);
+        of.expect(MPI_Request_free(&r), MPI_ERR_REQUEST, of.comm);
+        EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+
+        MPI_Psend_init(two.data(), 2, 1, MPI_INT, 0, 4, of.comm, MPI_INFO_NULL, &r);
+        of.expect(MPI_Pready(0, r), MPI_ERR_REQUEST, of.comm); // it is not active
+        of.expect(MPI_Pready(-1, r), MPI_ERR_ARG, of.comm);
+        of.expect(MPI_Pready_range(0, 7, r), MPI_ERR_REQUEST, of.comm);
+        of.expect(MPI_Pready_list(2, two.data(), r), MPI_ERR_REQUEST, of.comm);
+        of.expect(MPI_Parrived(r, 0, &flag), MPI_ERR_REQUEST, of.comm); // it is a send
+        EXPECT_EQ(MPI_Request_free(&r), MPI_SUCCESS);
+
+        MPI_Comm_attach_buffer(of.comm, MPI_BUFFER_AUTOMATIC, 0);
+        MPI_Comm_iflush_buffer(of.comm, &r);
+        of.expect(MPI_Start(&r), MPI_ERR_REQUEST, of.comm);
+        EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    });
+}
+
+TEST(CErrors, WhoNamesOnlyAMessageMeansItsCommunicator) {
+    ranks(1, [](int, int) {
+        belongings of;
+        int in = 0;
+        std::array<int, 2> const two{1, 2};
+        MPI_Message m = MPI_MESSAGE_NULL;
+        MPI_Request r = MPI_REQUEST_NULL;
+        for (int i = 0; i < 2; ++i) MPI_Send(two.data(), 2, MPI_INT, 0, 1, of.comm);
+        MPI_Mprobe(0, 1, of.comm, &m, MPI_STATUS_IGNORE);
+        of.expect(MPI_Mrecv(&in, -1, MPI_INT, &m, MPI_STATUS_IGNORE), MPI_ERR_COUNT, of.comm);
+        of.expect(MPI_Mrecv(&in, 1, MPI_DATATYPE_NULL, &m, MPI_STATUS_IGNORE), MPI_ERR_TYPE, of.comm);
+        of.expect(MPI_Imrecv(&in, 1, MPI_INT, &m, nullptr), MPI_ERR_ARG, of.comm);
+        of.expect(MPI_Mrecv(&in, 1, MPI_INT, &m, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, of.comm);
+        MPI_Mprobe(0, 1, of.comm, &m, MPI_STATUS_IGNORE);
+        EXPECT_EQ(MPI_Imrecv(&in, 1, MPI_INT, &m, &r), MPI_SUCCESS);
+        of.expect(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, of.comm);
+        of.expect(MPI_Mrecv(&in, 1, MPI_INT, &m, MPI_STATUS_IGNORE), MPI_ERR_REQUEST, MPI_COMM_SELF); // there is none
+        m = MPI_MESSAGE_NO_PROC;
+        of.expect(MPI_Mrecv(&in, -1, MPI_INT, &m, MPI_STATUS_IGNORE), MPI_ERR_COUNT, MPI_COMM_SELF);
+    });
+}
+
+TEST(CErrors, WhatBelongsToNoCommunicatorIsSelfs) {
+    ranks(1, [](int, int) {
+        belongings of;
+        int flag = -1;
+        MPI_Request r = MPI_REQUEST_NULL;
+        of.expect(MPI_Start(&r), MPI_ERR_REQUEST, MPI_COMM_SELF);
+        of.expect(MPI_Cancel(&r), MPI_ERR_REQUEST, MPI_COMM_SELF);
+        of.expect(MPI_Request_free(&r), MPI_ERR_REQUEST, MPI_COMM_SELF);
+        of.expect(MPI_Grequest_complete(r), MPI_ERR_REQUEST, MPI_COMM_SELF);
+        of.expect(MPI_Pready(0, r), MPI_ERR_REQUEST, MPI_COMM_SELF);
+        of.expect(MPI_Test(&r, nullptr, MPI_STATUS_IGNORE), MPI_ERR_ARG, MPI_COMM_SELF);
+        MPI_Recv_init(&flag, 1, MPI_INT, 0, 1, of.comm, &r);
+        auto dead = r;
+        MPI_Request_free(&r);
+        of.expect(MPI_Wait(&dead, MPI_STATUS_IGNORE), MPI_ERR_REQUEST, MPI_COMM_SELF);
+        of.expect(MPI_Start(&dead), MPI_ERR_REQUEST, MPI_COMM_SELF);
+        auto const no = [](void*, int) -> int { return MPI_ERR_OTHER; };
+        auto const fine = [](void*) -> int { return MPI_SUCCESS; };
+        MPI_Grequest_start([](void*, MPI_Status*) -> int { return MPI_SUCCESS; }, fine, no, nullptr, &r);
+        of.expect(MPI_Cancel(&r), MPI_ERR_OTHER, MPI_COMM_SELF);
+        EXPECT_EQ(MPI_Grequest_complete(r), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    });
+}
+
 /// What MPI_ERR_IN_STATUS stands for: the handler hears the code of the request that failed. MPI-4.1 section 9.3.1.
 TEST(CErrors, AHandlerHearsTheCodeOfTheRequestThatFailed) {
     ranks(1, [](int, int) {

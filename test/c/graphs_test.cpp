@@ -533,13 +533,13 @@ TEST(CGraphs, BuffersAndCountsOfNeighboursAreChecked) {
         MPI_Datatype made = MPI_DATATYPE_NULL;
         MPI_Type_contiguous(1, MPI_INT, &made);
         MPI_Aint const bytes[] = {0, 4};
-        MPI_Datatype const good[] = {MPI_INT, MPI_INT}, bad[] = {MPI_INT, made}, none[] = {MPI_DATATYPE_NULL, MPI_INT};
+        MPI_Datatype const good[] = {MPI_INT, MPI_INT}, bad[] = {MPI_INT, made}, none[] = {MPI_INT, MPI_DATATYPE_NULL};
         auto const swap = [&](MPI_Datatype const* from, MPI_Datatype const* to) {
             return MPI_Neighbor_alltoallw_init(out.data(), places.data(), bytes, from, in.data(), places.data(), bytes, to, c,
                                                MPI_INFO_NULL, &r);
         };
         expect_failure(swap(bad, good), MPI_ERR_TYPE, {"sendtypes[1] is not committed"});
-        expect_failure(swap(good, none), MPI_ERR_TYPE, {"recvtypes[0]", "MPI_DATATYPE_NULL"});
+        expect_failure(swap(good, none), MPI_ERR_TYPE, {"recvtypes[1]", "MPI_DATATYPE_NULL"});
         EXPECT_EQ(r, MPI_REQUEST_NULL);
         MPI_Type_free(&made);
         MPI_Comm_free(&c);

@@ -7,6 +7,9 @@
 #include <string>
 #include <thread>
 
+#include <signal.h>
+#include <unistd.h>
+
 namespace {
 
 int rank_of() {
@@ -80,9 +83,9 @@ void finalize_at_exit() {
     std::printf("%s at exit\n", told().c_str());
 }
 
-MPI_Session opened() {
+MPI_Session opened(MPI_Errhandler h = MPI_ERRORS_ARE_FATAL) {
     MPI_Session s = MPI_SESSION_NULL;
-    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &s);
+    MPI_Session_init(MPI_INFO_NULL, h, &s);
     return s;
 }
 MPI_Comm all_of(MPI_Session s) {
@@ -103,6 +106,26 @@ int sum_by_session() {
     MPI_Comm_free(&c);
     MPI_Session_finalize(&s);
     return sum;
+}
+
+/// The last rank makes a mistake that is its session's. Rank 0 of two goes on when the other is gone.
+void abort_of_session() {
+    auto s = opened(MPI_ERRORS_ABORT);
+    auto const c = all_of(s);
+    int rank = -1, size = -1;
+    long other = ::getpid();
+    MPI_Comm_rank(c, &rank);
+    MPI_Comm_size(c, &size);
+    if (rank == size - 1) {
+        if (rank > 0) MPI_Send(&other, 1, MPI_LONG, 0, 1, c);
+        MPI_Group none = MPI_GROUP_NULL;
+        MPI_Group_from_session_pset(s, "mpi://NOBODY", &none);
+    } else {
+        MPI_Recv(&other, 1, MPI_LONG, 1, 1, c, MPI_STATUS_IGNORE);
+        while (::kill(static_cast<pid_t>(other), 0) == 0) ::usleep(1000);
+        MPI_Session_finalize(&s);
+    }
+    std::puts("went on");
 }
 
 /// Programs that do not begin with MPI_Init.
@@ -141,6 +164,7 @@ std::map<std::string, void (*)(int)> const by_sessions{
          if (rank == 0) MPI_Abort(c, code);
          MPI_Recv(nullptr, 0, MPI_INT, 0, 1, c, MPI_STATUS_IGNORE);
      }},
+    {"abort-of-session", [](int) { abort_of_session(); }},
     {"session-without-world",
      [](int) {
          opened();
@@ -167,6 +191,26 @@ std::map<std::string, void (*)(int)> const ways{
     {"abort", [](int code) { at_rank_0([&] { MPI_Abort(MPI_COMM_WORLD, code); }); }},
     {"abort-self", [](int code) { at_rank_0([&] { MPI_Abort(MPI_COMM_SELF, code); }); }},
     {"fatal", [](int dest) { at_rank_0([&] { MPI_Send(nullptr, 0, MPI_INT, dest, 1, MPI_COMM_WORLD); }); }},
+    {"abort-of-comm",
+     [](int dest) {
+         MPI_Comm c = MPI_COMM_NULL;
+         MPI_Comm_dup(MPI_COMM_WORLD, &c);
+         MPI_Comm_set_errhandler(c, MPI_ERRORS_ABORT);
+         at_rank_0([&] { MPI_Send(nullptr, 0, MPI_INT, dest, 1, c); });
+     }},
+    {"abort-of-window",
+     [](int target) {
+         MPI_Win w = MPI_WIN_NULL;
+         MPI_Win_create(nullptr, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+         MPI_Win_set_errhandler(w, MPI_ERRORS_ABORT);
+         at_rank_0([&] { MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w); });
+     }},
+    {"abort-of-nothing",
+     [](int) {
+         int n = 0;
+         MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ABORT);
+         at_rank_0([&] { MPI_Group_size(MPI_GROUP_NULL, &n); });
+     }},
     {"program",
      [](int) {
          int* number = nullptr;

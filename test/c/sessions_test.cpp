@@ -459,6 +459,47 @@ TEST(CSessions, AHandlerIsCalledWithItsSessionAndTheCode) {
     });
 }
 
+/// A group refers to its session. MPI-4.1 section 9.3.
+TEST(CSessions, ErrorsOfAGroupAreItsSessions) {
+    ranks(1, [](int, int) {
+        auto const s = opened();
+        MPI_Errhandler of_sessions = MPI_ERRHANDLER_NULL, of_comms = MPI_ERRHANDLER_NULL;
+        MPI_Session_create_errhandler(note, &of_sessions);
+        MPI_Comm_create_errhandler(note_comm, &of_comms);
+        MPI_Session_set_errhandler(s, of_sessions);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, of_comms);
+        calls.clear();
+        comm_calls = 0;
+        auto const expect = [&](int code, int wanted) {
+            EXPECT_EQ(code, wanted);
+            EXPECT_EQ(calls, (std::vector<seen>{{s, wanted}}));
+            calls.clear();
+        };
+        auto g = set_of(s, "mpi://SELF");
+        auto c = comm_of(g, "one");
+        MPI_Group theirs = MPI_GROUP_NULL, made = MPI_GROUP_NULL, worlds = MPI_GROUP_NULL;
+        MPI_Comm_group(c, &theirs);
+        MPI_Comm_group(MPI_COMM_SELF, &worlds);
+        int const five[] = {5};
+        int n = 0;
+        for (auto one : {g, theirs}) {
+            expect(MPI_Group_size(one, nullptr), MPI_ERR_ARG);
+            expect(MPI_Group_incl(one, 1, five, &made), MPI_ERR_RANK);
+            expect(MPI_Group_translate_ranks(one, 1, five, worlds, &n), MPI_ERR_RANK);
+            expect(MPI_Group_union(one, MPI_GROUP_NULL, &made), MPI_ERR_GROUP);
+        }
+        EXPECT_EQ(comm_calls, 0);
+        EXPECT_EQ(MPI_Group_incl(worlds, 1, five, &made), MPI_ERR_RANK); // no session's
+        EXPECT_EQ(comm_calls, 1);
+        EXPECT_EQ(calls, std::vector<seen>{});
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+        for (auto* one : {&g, &theirs, &worlds}) MPI_Group_free(one);
+        for (auto* h : {&of_sessions, &of_comms}) MPI_Errhandler_free(h);
+        MPI_Comm_free(&c);
+        close(s);
+    });
+}
+
 TEST(CSessions, ErrorsOfANewObjectAreItsHandlers) {
     ranks(1, [](int, int) {
         calls.clear();

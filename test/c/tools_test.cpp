@@ -1,5 +1,6 @@
 // Section 15.3 of the C interface: variables, categories and events for tools.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <future>
 #include <map>
@@ -757,25 +758,62 @@ TEST(CTools, EventTypesDescribeThemselves) {
     expect_failure(MPI_T_source_get_timestamp(1, &now), MPI_T_ERR_INVALID_INDEX, {"source_index is 1"});
     expect_failure(MPI_T_source_get_info(-1, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr),
                    MPI_T_ERR_INVALID_INDEX, {"source_index is -1"});
-    diary d;
-    auto const r = registered("mpt_throttled", d);
-    MPI_Info hints = MPI_INFO_NULL;
-    EXPECT_EQ(MPI_T_event_handle_set_info(r, MPI_INFO_ENV), MPI_SUCCESS);
-    EXPECT_EQ(MPI_T_event_callback_set_info(r, MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL), MPI_SUCCESS);
-    EXPECT_EQ(MPI_T_event_handle_get_info(r, &hints), MPI_SUCCESS);
-    MPI_Info_get_nkeys(hints, &n);
-    EXPECT_EQ(n, 0); // none is used
-    MPI_Info_free(&hints);
-    EXPECT_EQ(MPI_T_event_callback_get_info(r, MPI_T_CB_REQUIRE_NONE, &hints), MPI_SUCCESS);
-    MPI_Info_free(&hints);
     MPI_T_event_registration none_such{};
-    expect_failure(MPI_T_event_callback_get_info(none_such, MPI_T_CB_REQUIRE_NONE, &hints), MPI_T_ERR_INVALID_HANDLE,
-                   {"event_registration"});
     expect_failure(MPI_T_event_get_timestamp(MPI_T_event_instance{}, &now), MPI_T_ERR_INVALID_HANDLE, {"event_instance"});
     int at = 0;
     expect_failure(MPI_T_event_get_index("nothing", &at), MPI_T_ERR_INVALID_NAME, {"\"nothing\""});
     expect_failure(MPI_T_event_handle_alloc(99, nullptr, MPI_INFO_NULL, &none_such), MPI_T_ERR_INVALID_INDEX,
                    {"event_index is 99"});
+}
+
+/// A new info object, in which there is nothing: no hint is used.
+void expect_no_hints(MPI_Info& made) {
+    int n = -1;
+    EXPECT_EQ(MPI_Info_get_nkeys(made, &n), MPI_SUCCESS);
+    EXPECT_EQ(n, 0);
+    EXPECT_EQ(MPI_Info_free(&made), MPI_SUCCESS);
+}
+
+TEST(CTools, HintsOfEventsAreReadAndNoneIsUsed) {
+    mpt::c::binding mine;
+    mpt::c::take_up(mine);
+    tool const entered;
+    diary d;
+    auto const r = registered("mpt_throttled", d);
+    constexpr std::array levels{MPI_T_CB_REQUIRE_NONE, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_T_CB_REQUIRE_THREAD_SAFE,
+                                MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE};
+    MPI_Info hints = MPI_INFO_NULL, told = MPI_INFO_NULL;
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "mpt_speed", "high");
+    EXPECT_EQ(MPI_T_event_handle_set_info(r, hints), MPI_SUCCESS);
+    EXPECT_EQ(MPI_T_event_handle_set_info(r, MPI_INFO_ENV), MPI_SUCCESS);
+    EXPECT_EQ(MPI_T_event_handle_get_info(r, &told), MPI_SUCCESS);
+    expect_no_hints(told);
+    for (auto const level : levels) {
+        EXPECT_EQ(MPI_T_event_callback_set_info(r, level, hints), MPI_SUCCESS);
+        EXPECT_EQ(MPI_T_event_callback_get_info(r, level, &told), MPI_SUCCESS);
+        expect_no_hints(told);
+    }
+    EXPECT_EQ(MPI_T_event_get_info(0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &told, nullptr, nullptr,
+                                   nullptr),
+              MPI_SUCCESS);
+    expect_no_hints(told);
+    EXPECT_EQ(MPI_T_source_get_info(0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &told), MPI_SUCCESS);
+    expect_no_hints(told);
+
+    auto const wrong = static_cast<MPI_T_cb_safety>(77);
+    expect_failure(MPI_T_event_callback_set_info(r, wrong, hints), MPI_T_ERR_INVALID, {"cb_safety is 77"});
+    expect_failure(MPI_T_event_callback_get_info(r, wrong, &told), MPI_T_ERR_INVALID, {"cb_safety is 77"});
+    expect_failure(MPI_T_event_handle_get_info(r, nullptr), MPI_T_ERR_INVALID, {"info_used is a null pointer"});
+    auto const dead = hints;
+    MPI_Info_free(&hints);
+    expect_failure(MPI_T_event_handle_set_info(r, dead), MPI_T_ERR_INVALID, {"info is 0x"});
+    expect_failure(MPI_T_event_callback_set_info(r, levels[0], dead), MPI_T_ERR_INVALID, {"info is 0x"});
+    EXPECT_EQ(MPI_T_event_handle_free(r, nullptr, nullptr), MPI_SUCCESS);
+    auto const gone = {MPI_T_event_handle_set_info(r, MPI_INFO_NULL), MPI_T_event_handle_get_info(r, &told),
+                       MPI_T_event_callback_set_info(r, levels[0], MPI_INFO_NULL),
+                       MPI_T_event_callback_get_info(r, levels[0], &told)};
+    for (int const code : gone) expect_failure(code, MPI_T_ERR_INVALID_HANDLE, {"event_registration"});
 }
 
 TEST(CTools, AThrottledSenderHearsOfItAndAnnounces) {

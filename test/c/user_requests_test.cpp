@@ -403,10 +403,15 @@ TEST(CPartitioned, MistakesAreToldWithTheirNumbers) {
         EXPECT_EQ(MPI_Pready(1, s), MPI_SUCCESS);
         expect_failure(MPI_Pready(1, s), MPI_ERR_ARG, {"partition 1 is ready already"});
         expect_failure(MPI_Cancel(&s), MPI_ERR_REQUEST, {"MPI_Cancel", "cannot be cancelled"});
+        for (auto* one : {&s, &r}) {
+            expect_failure(MPI_Request_free(one), MPI_ERR_REQUEST, {"MPI_Request_free", "cannot be freed"});
+            EXPECT_NE(*one, MPI_REQUEST_NULL);
+        }
         EXPECT_EQ(MPI_Pready(0, s), MPI_SUCCESS);
         EXPECT_EQ(MPI_Pready(2, s), MPI_SUCCESS);
         EXPECT_EQ(MPI_Wait(&s, MPI_STATUS_IGNORE), MPI_SUCCESS);
-        EXPECT_EQ(MPI_Request_free(&r), MPI_SUCCESS); // while it is active: it goes on
+        EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Request_free(&r), MPI_SUCCESS);
         MPI_Precv_init(in.data(), 1, 5, MPI_INT, 0, 1, c, MPI_INFO_NULL, &r);
         MPI_Psend_init(out.data(), 3, 2, MPI_INT, 0, 1, c, MPI_INFO_NULL, &other);
         MPI_Start(&other), MPI_Start(&r);

@@ -158,6 +158,12 @@ INSTANTIATE_TEST_SUITE_P(
                     fault{"exit 0", 3, 1, "ended without finalizing (exit code 0); ending the other 2 ranks."},
                     fault{"session-left-open 0", 3, 1, "ended without finalizing (exit code 0); ending the other 2 ranks."},
                     fault{"session-left-open 5", 1, 5, "ended with exit code 5"},
+                    // MPI_ERRORS_ABORT is MPI_Abort on the communicator, or on one of the window's group.
+                    fault{"abort-of-comm 5", 3, err_rank, "exit code 6: MPI_Send: dest is 5; allowed: 0 to 2"},
+                    fault{"abort-of-comm 5", 2, err_rank, "rank 0 of 2 on "},
+                    fault{"abort-of-window 7", 2, err_rank, "ended the job with exit code 6: MPI_Win_lock: rank is 7"},
+                    fault{"abort-of-nothing", 2, 9, "ended the job with exit code 9: MPI_Group_size: group is MPI_GROUP"},
+                    fault{"abort-of-session", 1, err_arg, "ends with exit code 13: MPI_Group_from_session_pset: "},
                     fault{"session-abort 7", 3, 7, "MPI_Abort was called with error code 7"},
                     fault{"session-without-world", 1, err_comm,
                           "MPI_Comm_rank: comm is MPI_COMM_WORLD, which is there from MPI_Init"},
@@ -179,6 +185,22 @@ INSTANTIATE_TEST_SUITE_P(
             name, [](char c) { return c == ' ' || c == '-'; }, '_');
         return name;
     });
+
+/// MPI_ERRORS_ABORT on a session ends the process that made the mistake. A shell stands between it and mptrun, which would end the others
+/// when it sees that one has failed.
+TEST(c_processes, whose_session_aborts_leave_the_others_alone) {
+    auto const over = testing::TempDir() + "abort_of_session." + std::to_string(::getpid());
+    auto const e = run(mptrun + " -n 2 sh -c '" + program + " abort-of-session && touch " + over + "; until [ -e " + over +
+                           " ]; do sleep 0.05; done'",
+                       30s);
+    ::unlink(over.c_str());
+    EXPECT_FALSE(e.late);
+    EXPECT_EQ(e.out, "went on\n");
+    EXPECT_TRUE(e.says("mpt: rank 1 of 2 (process ")) << e.err;
+    EXPECT_TRUE(e.says("ends with exit code 13: MPI_Group_from_session_pset: there is no process set \"mpi://NOBODY\""))
+        << e.err;
+    EXPECT_FALSE(e.says("ended the job")) << e.err;
+}
 
 /// What the tool of test/c/tool.cpp says of n ranks of test/c/traced.cpp, in any order.
 void expect_counts(ended const& e, int n) {

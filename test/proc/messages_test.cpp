@@ -72,6 +72,10 @@ std::string ended(int who, int of, int code, std::string const& why) {
 std::string at(int who, int of, int code, std::string const& why) {
     return ended(who, of, code, why + " (rank " + std::to_string(who) + " of " + std::to_string(of) + "), " + called);
 }
+/// The same of a call on a window.
+std::string in_window(int code, std::string const& why) {
+    return ended(0, 1, code, why + " (rank 0 of 1, rank 0 of 1 in a window without a name), " + called);
+}
 /// A shell sets a variable for rank 1 alone.
 std::string const for_rank_1 = "sh -c 'case $MPT_BOOT in 1:1:*) export MPT_EAGER_MAX=4K;; esac; exec " + mistakes + "'";
 
@@ -128,6 +132,26 @@ INSTANTIATE_TEST_SUITE_P(
                 at(0, 1, 3, "MPI_Send: datatype is MPI_DATATYPE_NULL; a living datatype is needed"), 3},
         mistake{"uncommitted_datatype", erring(1, "uncommitted"),
                 at(0, 1, 3, "MPI_Send: datatype is not committed (MPI_Type_commit)"), 3},
+        mistake{"null_buffer", erring(1, "null-buffer"),
+                at(0, 1, 1, "MPI_Send: buf is a null pointer (MPI_BOTTOM), and should hold 4 elements of MPI_DOUBLE"), 1},
+        mistake{
+            "same_memory", erring(1, "same-memory"),
+            at(0, 1, 1, "MPI_Allreduce: sendbuf and recvbuf are the same memory; data that stay where they are: MPI_IN_PLACE"),
+            1},
+        mistake{"wrong_operation", erring(1, "operation"), at(0, 1, 10, "MPI_Allreduce: MPI_BAND is not defined on MPI_DOUBLE"),
+                10},
+        mistake{"freed_request", erring(1, "freed-request"),
+                at(0, 1, 7, "MPI_Wait: request is {}, which is no request, or one that was freed"), 7},
+        mistake{
+            "truncation_of_one_of_many", erring(1, "truncate-many"),
+            at(0, 1, 15, "MPI_Waitall: request 1: the message from rank 0 with tag 1 has 4 bytes; the receive has room for 1"),
+            15},
+        mistake{"outside_a_window", erring(1, "outside"),
+                in_window(48, "MPI_Put: bytes 12 to 16 of rank 0's part of the window, which has 4 bytes"), 48},
+        mistake{
+            "no_epoch", erring(1, "no-epoch"),
+            in_window(50, "MPI_Put: no epoch of this rank is open to rank 0 of the window: fence, start or lock begins one"),
+            50},
         mistake{"abort", erring(1, "abort"), ended(0, 1, 3, "MPI_Abort was called with error code 3, " + called), 3},
         mistake{"init_twice", erring(1, "again"), at(0, 1, 16, "MPI_Init: MPI_Init was called already"), 16},
         mistake{"before_init", erring(1, "before"), "MPI_Barrier: called before MPI_Init, " + called, 16},

@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+#include "random_messages.hpp"
+
 namespace {
 
 int rank_of() {
@@ -175,6 +177,14 @@ std::map<std::string, void (*)(int)> const ways{
          std::printf("program %d\n", found ? *number : -1);
          MPI_Finalize();
          std::exit(0);
+     }},
+    {"messages", // a random program; what was wrong is on standard output
+     [](int seed) {
+         long sent = 0;
+         auto const faults = mpt::c::test::random_messages{static_cast<unsigned>(seed)}.run(15, sent);
+         MPI_Finalize();
+         std::printf("%s", faults.c_str());
+         std::exit(faults.empty() && sent > 0 ? 0 : 1);
      }},
     {"abort-in-thread", [](int code) { at_rank_0([&] { std::thread{[&] { MPI_Abort(MPI_COMM_WORLD, code); }}.join(); }); }},
     {"exit", [](int code) { at_rank_0([&] { std::exit(code); }); }},

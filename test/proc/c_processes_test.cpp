@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/dice.hpp"
 #include "../support/process.hpp"
 #include "../support/sanitized.hpp"
 
@@ -116,6 +117,23 @@ TEST(c_processes, begin_with_the_error_handler_that_mptrun_was_told) {
     auto const inner =
         run(mptrun + " -initial-errhandler mpi_errors_return " + mptrun + ' ' + program + " errors-without-handlers", 30s);
     EXPECT_EQ(inner.code, 16) << inner.out;
+}
+
+/// Random programs whose ranks are processes, along every path that messages take (c/random_messages.hpp).
+TEST(c_processes, get_the_messages_that_their_order_allows) {
+    mpt::test::seeds const seeds{12};
+    for (unsigned seed = seeds.first; seed != seeds.first + seeds.count && !HasFailure(); ++seed) {
+        mpt::test::dice common{seed};
+        auto const n = 1 + common.below(4);
+        auto const* const settings =
+            common.one_of({"", "MPT_SINGLE_COPY=off ", "MPT_LANES=3 ", "MPT_EAGER_MAX=1K ", "MPT_UNEXPECTED_MAX=4K ",
+                           "MPT_PIPELINE_MAX=0 ", "MPT_BOTH_ENDS=off ", "MPT_SINGLE_COPY_SIZE=0 "});
+        auto const e = run("env " + std::string{settings} + mptrun + " -n " + std::to_string(n) + ' ' + program + " messages " +
+                               std::to_string(common.below(1u << 30)),
+                           60s);
+        EXPECT_EQ(e.code, 0) << settings << n << " ranks; replay with MPT_SEED=" << seed << '\n' << e.out << e.err;
+        EXPECT_EQ(e.out, "");
+    }
 }
 
 /// Nobody waits for a program that is alone: how it ends is its own business.

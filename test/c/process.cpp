@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "random_collectives.hpp"
 #include "random_messages.hpp"
 
 namespace {
@@ -185,6 +186,13 @@ std::map<std::string, void (*)(int)> const ways{
          MPI_Finalize();
          std::printf("%s", faults.c_str());
          std::exit(faults.empty() && sent > 0 ? 0 : 1);
+     }},
+    {"collectives",
+     [](int seed) {
+         auto const faults = mpt::c::test::random_collectives{static_cast<unsigned>(seed)}.run(150);
+         MPI_Finalize();
+         std::printf("%s", faults.c_str());
+         std::exit(faults.empty() ? 0 : 1);
      }},
     {"abort-in-thread", [](int code) { at_rank_0([&] { std::thread{[&] { MPI_Abort(MPI_COMM_WORLD, code); }}.join(); }); }},
     {"exit", [](int code) { at_rank_0([&] { std::exit(code); }); }},

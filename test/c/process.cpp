@@ -7,6 +7,9 @@
 #include <string>
 #include <thread>
 
+#include "random_collectives.hpp"
+#include "random_messages.hpp"
+
 #include <signal.h>
 #include <unistd.h>
 
@@ -219,6 +222,21 @@ std::map<std::string, void (*)(int)> const ways{
          std::printf("program %d\n", found ? *number : -1);
          MPI_Finalize();
          std::exit(0);
+     }},
+    {"messages", // a random program; what was wrong is on standard output
+     [](int seed) {
+         long sent = 0;
+         auto const faults = mpt::c::test::random_messages{static_cast<unsigned>(seed)}.run(15, sent);
+         MPI_Finalize();
+         std::printf("%s", faults.c_str());
+         std::exit(faults.empty() && sent > 0 ? 0 : 1);
+     }},
+    {"collectives",
+     [](int seed) {
+         auto const faults = mpt::c::test::random_collectives{static_cast<unsigned>(seed)}.run(150);
+         MPI_Finalize();
+         std::printf("%s", faults.c_str());
+         std::exit(faults.empty() ? 0 : 1);
      }},
     {"abort-in-thread", [](int code) { at_rank_0([&] { std::thread{[&] { MPI_Abort(MPI_COMM_WORLD, code); }}.join(); }); }},
     {"exit", [](int code) { at_rank_0([&] { std::exit(code); }); }},

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "../support/dice.hpp"
+#include "random_messages.hpp"
 #include "ranks.hpp"
 
 namespace {
@@ -458,6 +459,18 @@ TEST(CPt2pt, TheSmallFormAndItsTwinDoTheSameWithWhateverTheyAreGiven) {
         MPI_Comm_free(&twin);
         for (auto* t : {&pair, &gaps, &raw}) MPI_Type_free(t);
     });
+}
+
+// What every rank does, one after the other, is random; what meets what is for the oracle to judge.
+TEST(CPt2pt, WildcardsAndExactReceivesGetWhatTheOrderOfMessagesAllows) {
+    mpt::test::seeds const seeds{8};
+    for (unsigned seed = seeds.first; seed != seeds.first + seeds.count && !HasFailure(); ++seed)
+        ranks(1 + static_cast<int>(seed % 5), [seed](int, int size) {
+            long messages = 0;
+            auto const faults = mpt::c::test::random_messages{seed}.run(15, messages);
+            EXPECT_EQ(faults, "") << size << " ranks; replay with MPT_SEED=" << seed;
+            EXPECT_EQ(here().last_error, "");
+        });
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "../support/dice.hpp"
+#include "random_collectives.hpp"
 #include "shared.hpp"
 
 namespace {
@@ -304,6 +305,16 @@ TEST(CSchedules, PersistentOnesDoItAgainAndAgain) {
         }
         for (auto const& o : all) EXPECT_EQ(MPI_Request_free(&o->handle), MPI_SUCCESS);
     });
+}
+
+// Blocking ones and persistent ones among them, between the sides of intercommunicators too.
+TEST(CSchedules, CommunicatorsThatOverlapDoNotMixTheirsUp) {
+    mpt::test::seeds const seeds{12};
+    for (unsigned seed = seeds.first; seed != seeds.first + seeds.count && !HasFailure(); ++seed)
+        ranks(1 + static_cast<int>(seed % 6), [seed](int, int size) {
+            auto const faults = mpt::c::test::random_collectives{seed}.run(400);
+            EXPECT_EQ(faults, "") << size << " ranks; replay with MPT_SEED=" << seed;
+        });
 }
 
 TEST(CSchedules, AThousandAreUnderWay) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/dice.hpp"
 #include "../support/process.hpp"
 #include "../support/sanitized.hpp"
 
@@ -116,6 +117,31 @@ TEST(c_processes, begin_with_the_error_handler_that_mptrun_was_told) {
     auto const inner =
         run(mptrun + " -initial-errhandler mpi_errors_return " + mptrun + ' ' + program + " errors-without-handlers", 30s);
     EXPECT_EQ(inner.code, 16) << inner.out;
+}
+
+/// Random programs whose ranks are processes, n of them, along every path that data take (c/random_messages.hpp, c/random_collectives.hpp).
+void expect_right(std::string const& what, unsigned most_ranks, std::initializer_list<char const*> settings) {
+    mpt::test::seeds const seeds{12};
+    for (unsigned seed = seeds.first; seed != seeds.first + seeds.count && !testing::Test::HasFailure(); ++seed) {
+        mpt::test::dice common{seed};
+        auto const ranks = std::to_string(1 + common.below(most_ranks));
+        std::string const set = common.one_of(settings);
+        auto const e = run("env " + set + ' ' + mptrun + " -n " + ranks + ' ' + program + ' ' + what + ' ' +
+                               std::to_string(common.below(1u << 30)),
+                           60s);
+        EXPECT_EQ(e.code, 0) << set << ", " << ranks << " ranks; replay with MPT_SEED=" << seed << '\n' << e.out << e.err;
+        EXPECT_EQ(e.out, "");
+    }
+}
+TEST(c_processes, get_the_messages_that_their_order_allows) {
+    expect_right("messages", 4,
+                 {"", "MPT_SINGLE_COPY=off", "MPT_LANES=3", "MPT_EAGER_MAX=1K", "MPT_UNEXPECTED_MAX=4K", "MPT_PIPELINE_MAX=0",
+                  "MPT_BOTH_ENDS=off", "MPT_SINGLE_COPY_SIZE=0"});
+}
+TEST(c_processes, have_what_collectives_on_communicators_that_overlap_give) {
+    expect_right("collectives", 6,
+                 {"", "", "MPT_SINGLE_COPY=off", "MPT_LANES=3", "MPT_NODE_CALLS=0", "MPT_NODE_RANKS=0", "MPT_NODE_MAX=1K",
+                  "MPT_COLL_OFF=all"});
 }
 
 /// Nobody waits for a program that is alone: how it ends is its own business.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <complex>
 #include <cstring>
 
@@ -181,6 +182,54 @@ TYPED_TEST(shmem_collectives, what_has_no_room_or_no_meaning_is_refused) {
         expect_error(mpt::error_class::arg, {"not defined"},
                      [&] { reduce(pe.world(), into.data(), from.data(), 2, operation::band, element_kind::c_float); });
     });
+}
+
+// --- what variables switch ---------------------------------------------------------------------------------------------------
+
+struct traffic {
+    std::uint64_t messages = 0, bytes = 0;
+};
+/// What four PEs send in one sum of n longs, together; the sum is right.
+template <class Stack> traffic sent_by_a_sum(std::size_t n, mpt::config::values v) {
+    using enum mpt::figure;
+    std::atomic<std::uint64_t> messages{0}, sent{0};
+    v.set<"MPT_SYMMETRIC_SIZE">("1M").set<"MPT_NODE_CALLS">("1");
+    pes<Stack>::on(4, v, [&](auto& pe) {
+        std::vector<long> const mine(n, pe.me() + 1);
+        std::vector<long> sum(n);
+        auto& run = pe.job().run();
+        reduce(pe.world(), sum.data(), mine.data(), n, operation::sum, element_kind::int64);
+        pe.sync_all();
+        auto const before = run.look();
+        reduce(pe.world(), sum.data(), mine.data(), n, operation::sum, element_kind::int64);
+        auto const f = run.look().since(before);
+        messages += f[e0_messages_sent] + f[e1_messages_sent] + f[rndv_messages_sent];
+        sent += f[e0_bytes_sent] + f[e1_bytes_sent] + f[rndv_bytes_sent];
+        EXPECT_EQ(sum, std::vector<long>(n, 10));
+        pe.sync_all();
+    });
+    return {messages, sent};
+}
+
+TEST(shmem_variables, team_node_says_whether_reductions_go_through_shared_memory) {
+    using stack = mpt::local_stack;
+    EXPECT_EQ(sent_by_a_sum<stack>(8, mpt::config::values{}).messages, 0u);
+    EXPECT_EQ(sent_by_a_sum<stack>(8, mpt::config::values{}.set<"MPT_TEAM_NODE">("off")).messages, 8u) << "two rounds of four";
+}
+
+TEST(shmem_variables, allreduce_halves_and_its_cutoff_say_how_much_partners_exchange) {
+    using stack = mpt::local_stack;
+    constexpr std::size_t n = 4096, size = n * sizeof(long);
+    auto const by_messages = mpt::config::values{}.set<"MPT_TEAM_NODE">("off");
+    auto const with = [&](auto change) {
+        auto v = by_messages;
+        change(v);
+        return sent_by_a_sum<stack>(n, v);
+    };
+    auto const halves = with([](auto&) {});
+    EXPECT_EQ(halves.bytes, 4 * 3 * size / 2) << "a half and a quarter there and back";
+    EXPECT_EQ(with([](auto& v) { v.template set<"MPT_ALLREDUCE_HALVES">("off"); }).bytes, 4 * 2 * size) << "all, twice";
+    EXPECT_EQ(with([](auto& v) { v.template set<"MPT_ALLREDUCE_SHORT">("32K"); }).bytes, 4 * 2 * size);
 }
 
 } // namespace

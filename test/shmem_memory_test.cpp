@@ -247,6 +247,42 @@ TYPED_TEST(shmem_memory, what_is_not_symmetric_is_told_from_what_is) {
     });
 }
 
+TYPED_TEST(shmem_memory, spans_go_and_come_in_strides_and_blocks_and_must_hold_them) {
+    this->on(2, [&](auto& pe) {
+        using values = std::span<int const>;
+        typename TestFixture::template array<int> a{pe, 40};
+        int const other = 1 - pe.me();
+        std::vector<int> data(21);
+        std::iota(data.begin(), data.end(), 100 * pe.me());
+        pe->iput(&a[0], values{data}, 2, 4, 6, other);      // 0 4 8 12 16 20 to 0 2 4 6 8 10
+        pe->ibput(&a[20], values{data}, 3, 7, 2, 3, other); // 0 1, 7 8, 14 15 to 20 21, 23 24, 26 27
+        pe->put_nbi(&a[30], values{data}.first(5), other);
+        pe->quiet();
+        pe.barrier_all();
+        int const from = 100 * other;
+        for (int i = 0; i < 6; ++i) EXPECT_EQ(a[static_cast<std::size_t>(2 * i)], from + 4 * i);
+        for (int i : {1, 3, 5, 7, 9, 11, 22, 25, 28}) EXPECT_EQ(a[static_cast<std::size_t>(i)], 0);
+        for (int i = 0; i < 6; ++i) EXPECT_EQ(a[static_cast<std::size_t>(20 + i / 2 * 3 + i % 2)], from + i / 2 * 7 + i % 2);
+        for (int i = 0; i < 5; ++i) EXPECT_EQ(a[static_cast<std::size_t>(30 + i)], from + i);
+        std::vector<int> back(21, -1), blocks(17, -1), plain(5);
+        pe->iget(std::span{back}, &a[0], 4, 2, 6, other);
+        pe->ibget(std::span{blocks}, &a[20], 7, 3, 2, 3, other);
+        pe->get_nbi(std::span{plain}, &a[30], other);
+        pe->quiet();
+        for (std::size_t i = 0; i < 21; ++i) EXPECT_EQ(back[i], i % 4 == 0 ? data[i] : -1);
+        for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(blocks[i], i % 7 < 2 ? data[i] : -1);
+        EXPECT_EQ(blocks[16], -1);
+        EXPECT_TRUE(std::ranges::equal(plain, std::span{data}.first(5)));
+        expect_error(mpt::error_class::arg, {"ibput", "7 blocks of 1", "every 4", "span of 21"},
+                     [&] { pe->iput(&a[0], values{data}, 2, 4, 7, other); });
+        expect_error(mpt::error_class::arg, {"ibget", "3 blocks of 8", "span of 21"},
+                     [&] { pe->ibget(std::span{back}, &a[0], 7, 8, 8, 3, other); });
+        expect_error(mpt::error_class::arg, {"ibput", "every 0"}, [&] { pe->iput(&a[0], values{data}, 1, 0, 2, other); });
+        pe->ibput(&a[0], values{}, 1, 1, 1, 0, other);
+        pe.barrier_all();
+    });
+}
+
 TYPED_TEST(shmem_memory, puts_are_done_when_they_return_where_that_is_asked_for) {
     auto const v = this->small().template set<"MPT_PUT_EARLY">("off");
     this->on(3, v, [&](auto& pe) {

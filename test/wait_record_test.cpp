@@ -53,9 +53,12 @@ TEST(record, is_never_seen_torn) {
     };
     std::thread a{writer, 1}, b{writer, 2};
     int whole = 0;
-    for (int tries = 0; whole < 2'000 && tries < 2'000'000; ++tries) {
+    while (whole < 2'000) {
         auto const s = read(r);
-        if (s.what == wait_for::nothing) continue;
+        if (s.what == wait_for::nothing) {
+            std::this_thread::yield(); // the writers may have this CPU, too
+            continue;
+        }
         ++whole;
         auto const n = s.since;
         ASSERT_TRUE(s.context == context_id{static_cast<std::uint64_t>(n)} && s.peer == n && s.label == n &&
@@ -64,7 +67,6 @@ TEST(record, is_never_seen_torn) {
     }
     stop = true;
     a.join(), b.join();
-    EXPECT_GT(whole, 0);
 }
 
 } // namespace

@@ -75,6 +75,17 @@ def collect(name, logbase):
     return total
 
 
+def grouped(lines):
+    """`program: case: reason` lines, those of one program and reason as one line with the number of its cases."""
+    cases = {}
+    for line in lines:
+        run, program, rest = line.split(': ', 2)
+        case, _, reason = rest.partition(': ')
+        cases.setdefault((run, program, reason or rest), []).append(case)
+    return [f'{run}: {program}: {c[0] + (f" and {len(c) - 1} more" if len(c) > 1 else "") + ": " if reason != c[0] else ""}{reason}'
+            for (run, program, reason), c in cases.items()]
+
+
 GTEST = '''[==========] Running 4 tests from 1 test suite.
 [ RUN      ] a.passes
 [       OK ] a.passes (0 ms)
@@ -116,7 +127,10 @@ def self_test():
             total = collect('run', f'{folder}/log')
         if str(total) != counts or not any(words in x for x in total.failed + total.skipped):
             wrong.append(f'{what}: {total}: {total.failed} {total.skipped}')
-    print('\n'.join(wrong) or f'{len(cases)} cases')
+    many = ['run: mpt:unit / p: a.b: the reason: a', 'run: mpt:unit / p: a.c: the reason: a', 'run: mpt:proc / q: no cmake']
+    if grouped(many) != ['run: mpt:unit / p: a.b and 1 more: the reason: a', 'run: mpt:proc / q: no cmake']:
+        wrong.append(f'grouping: {grouped(many)}')
+    print('\n'.join(wrong) or f'{len(cases) + 1} cases')
     return bool(wrong)
 
 
@@ -129,9 +143,10 @@ def main():
         one = collect(name, logbase)
         print(f'{name}: {one}')
         total.add(one)
-    for title, lines in (('skipped', total.skipped), ('FAILED', total.failed)):
-        for line in lines:
-            print(f'  {title}: {line}')
+    for line in total.failed:
+        print(f'  FAILED: {line}')
+    for line in grouped(total.skipped):
+        print(f'  skipped: {line}')
     print(total)
     return bool(total.failed)
 

@@ -159,7 +159,8 @@ void Finalize(call& on) {
 void Query_thread(call& on, int& provided) { provided = on.of().thread_level; }
 void Is_thread_main(call& on, int& flag) { flag = on.of().main_thread == on.of().run().world().self(); }
 void Abort(call& on, comm&, int code) {
-    on.of().env->abort(code, "MPI_Abort was called with error code " + std::to_string(code));
+    on.of().env->abort(code, "MPI_Abort was called with error code " + std::to_string(code),
+                       reinterpret_cast<void const*>(&Abort));
 }
 
 void Get_version(call&, int& version, int& subversion) { version = MPI_VERSION, subversion = MPI_SUBVERSION; }

@@ -119,6 +119,17 @@ int Fetch_and_op(void const* origin_addr, void* result_addr, MPI_Datatype dataty
     return MPI_SUCCESS;
 }
 
+int Compare_and_swap(void const* origin_addr, void const* compare_addr, void* result_addr, MPI_Datatype datatype,
+                     int target_rank, MPI_Aint target_disp, MPI_Win win) {
+    named_element e;
+    if (!origin_addr || !compare_addr || !result_addr || !e.find(here(), datatype, target_rank, target_disp, win) ||
+        !is_comparable(e.kind) ||
+        !e.of->try_swap(origin_addr, compare_addr, result_addr, facts(e.kind).size, mpt::rank{target_rank}, target_disp))
+        [[unlikely]]
+        return otherwise::Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win);
+    return MPI_SUCCESS;
+}
+
 int Win_flush(int rank, MPI_Win win) {
     auto& b = here();
     auto* const w = b.is_ready() ? b.wins.find_handle(win) : nullptr;

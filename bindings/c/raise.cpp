@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <mpt/core/caller.hpp>
+
 #include "binding.hpp"
 
 namespace mpt::c {
@@ -27,8 +29,9 @@ std::string where(binding& b, raised_on const& object) {
 }
 
 [[noreturn]] void end(binding& b, int code, std::string const& sentence) {
-    if (is_up(b)) b.env->abort(code, sentence);
-    std::fprintf(stderr, "mpt: %s\n", sentence.c_str());
+    auto const* const library = reinterpret_cast<void const*>(&handle_error);
+    if (is_up(b)) b.env->abort(code, sentence, library);
+    std::fprintf(stderr, "mpt: %s\n", with_caller(sentence, library).c_str());
     std::exit(code);
 }
 

@@ -28,6 +28,13 @@ struct made_win final : win {
 inline rma_window& window_of(win& w) noexcept { return *static_cast<made_win&>(w).part; }
 inline rma_watch& watch_of(win& w) noexcept { return *static_cast<made_win&>(w).watched; }
 
+/// What MPI_Compare_and_swap takes.
+constexpr bool is_comparable(element_kind kind) noexcept {
+    using enum element_class;
+    auto const values = facts(kind).values;
+    return values == signed_integer || values == unsigned_integer || values == logical || values == raw;
+}
+
 /// Raises what was found, if anything.
 inline void require_nothing(call const& on, rma::findings const& found) {
     if (found) on.fail(found->conflicts ? MPI_ERR_RMA_CONFLICT : MPI_ERR_RMA_SYNC, found->what);

@@ -1,5 +1,6 @@
 // One rank's part in a job (boot/boot.hpp).
 #include <mpt/boot/boot.hpp>
+#include <mpt/core/caller.hpp>
 #include <mpt/core/error.hpp>
 #include <mpt/core/hash.hpp>
 #include <mpt/core/registry.hpp>
@@ -279,20 +280,21 @@ void job::follow_abort() {
 
 /// Several ranks may make the same mistake at once: one of them says so. It says so first, because mptrun tells more when it sees
 /// the end of the job.
-void job::abort(int code, std::string_view why) noexcept {
+void job::abort(int code, std::string_view why, void const* library) noexcept {
     code = (code & 255) == 0 ? 1 : code & 255;
     auto& h = *impl_->header;
     std::uint32_t nobody = 0, none = 0;
     auto const mine = 1u + static_cast<std::uint32_t>(me_.value);
     if (!h.abort_rank.compare_exchange_strong(nobody, mine, std::memory_order_relaxed)) { // order: only who is first
-        if (impl_->launcher)
-            ::poll(nullptr, 0, 100); // it ends the job at the first end of a rank, and that one has to speak first
+        for (int i = 0; i < 500 && !aborted(); ++i)
+            ::poll(nullptr, 0, 10); // the launcher ends the job at the first end of a rank, and that one has to speak first
         ::_exit(code);
     }
     std::array<char, 256> host{};
     ::gethostname(host.data(), host.size() - 1);
-    std::fprintf(stderr, "mpt: rank %d of %d on %s (process %d) ended the job with exit code %d%s%.*s\n", me_.value, size_,
-                 host.data(), impl_->pid, code, why.empty() ? "." : ": ", static_cast<int>(why.size()), why.data());
+    auto const whole = with_caller(why, library);
+    std::fprintf(stderr, "mpt: rank %d of %d on %s (process %d) ended the job with exit code %d%s%s\n", me_.value, size_,
+                 host.data(), impl_->pid, code, why.empty() ? "." : ": ", whole.c_str());
     std::fflush(stderr);
     if (impl_->launcher) impl_->launcher->abort(code); // before the others leave: their end, too, is a reason to end the job
     h.aborted.compare_exchange_strong(none, 1u + static_cast<std::uint32_t>(code),

@@ -303,11 +303,15 @@ bool combine_one(operation what, element_kind kind, std::byte* at, std::byte con
     return true;
 }
 
+bool swap_one(std::size_t size, std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old) noexcept {
+    if ((size != 2 && size != 4 && size != 8) || !is_aligned(reinterpret_cast<std::uintptr_t>(at), size)) return false;
+    by_size(size, [&]<class Word>(Word) { swap_where<Word>(at, expected, desired, old); });
+    return true;
+}
+
 void compare_and_swap(std::size_t size, std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old,
                       lock_word<>& wide, bool locked) {
-    bool const has_word = !locked && (size == 2 || size == 4 || size == 8);
-    if (has_word && is_aligned(reinterpret_cast<std::uintptr_t>(at), size))
-        return by_size(size, [&]<class Word>(Word) { swap_where<Word>(at, expected, desired, old); });
+    if (!locked && swap_one(size, at, expected, desired, old)) return;
     holding const alone{wide};
     bool const equal = std::memcmp(at, expected, size) == 0;
     std::memcpy(old, at, size);

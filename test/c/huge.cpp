@@ -414,6 +414,7 @@ void windows() {
     MPI_Put(mine.of(0), 16, MPI_BYTE, other, two_gib + 100, 16, MPI_BYTE, w);
     MPI_Win_fence(0, w);
     for (int i = 0; i < 16; ++i) EXPECT(open.of(0)[two_gib + 100 + i] == 99);
+    MPI_Barrier(MPI_COMM_WORLD); // the other one has looked, too
     MPI_Put(mine.of(0), 1025, piece, other, 0, 1025, piece, w);
     MPI_Win_fence(0, w);
     EXPECT(open.of(0)[0] == 99 && open.of(0)[16] == byte_of(16, other) && open.of(0)[block - 1] == 0);
@@ -423,6 +424,7 @@ void windows() {
     MPI_Win_fence(0, w);
     EXPECT(open.holds(0, block, other));
     mine.fill(0, other); // as is what we ask of them, whatever is there
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Accumulate_c(mine.of(0), odd, MPI_UINT8_T, other, 0, odd, MPI_UINT8_T, MPI_MAX, w);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, w);
     bool right = true;

@@ -63,13 +63,14 @@ TEST_P(message, says_what_is_wrong_once) {
 
 std::string ranks(int n, std::string const& command) { return mptrun + " -n " + std::to_string(n) + ' ' + command; }
 std::string erring(int n, std::string const& which) { return ranks(n, mistakes + ' ' + which); }
+std::string const called = "called at {}/test/proc/mistakes.cpp:{}";
 /// As the C interface says it: which rank's call it was.
 std::string ended(int who, int of, int code, std::string const& why) {
     auto const rank_of = "rank " + std::to_string(who) + " of " + std::to_string(of);
     return rank_of + " on {} (process {}) ended the job with exit code " + std::to_string(code) + ": " + why;
 }
 std::string at(int who, int of, int code, std::string const& why) {
-    return ended(who, of, code, why + " (rank " + std::to_string(who) + " of " + std::to_string(of) + ')');
+    return ended(who, of, code, why + " (rank " + std::to_string(who) + " of " + std::to_string(of) + "), " + called);
 }
 /// A shell sets a variable for rank 1 alone.
 std::string const for_rank_1 = "sh -c 'case $MPT_BOOT in 1:1:*) export MPT_EAGER_MAX=4K;; esac; exec " + mistakes + "'";
@@ -86,7 +87,9 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"misspelt_name", "env MPT_EAGRE_MAX=1 " + erring(3, "none"),
                 "warning: mpt knows no variable MPT_EAGRE_MAX; did you mean MPT_EAGER_MAX?", 0},
         mistake{"values_that_differ", ranks(3, for_rank_1),
-                "MPI_Init: MPT_EAGER_MAX is 32K on rank 0 but 4K on rank 1: this must be the same on all ranks of a job.", 16},
+                "MPI_Init: MPT_EAGER_MAX is 32K on rank 0 but 4K on rank 1: this must be the same on all ranks of a job, " +
+                    called,
+                16},
         mistake{"stacks_that_differ", ranks(2, rank + " layout"),
                 "rank 0 runs the stack \"stack0\" (layout 0000000000000001) but rank 1 runs \"stack1\" (layout "
                 "0000000000000002): all "
@@ -125,10 +128,10 @@ INSTANTIATE_TEST_SUITE_P(
                 at(0, 1, 3, "MPI_Send: datatype is MPI_DATATYPE_NULL; a living datatype is needed"), 3},
         mistake{"uncommitted_datatype", erring(1, "uncommitted"),
                 at(0, 1, 3, "MPI_Send: datatype is not committed (MPI_Type_commit)"), 3},
-        mistake{"abort", erring(1, "abort"), ended(0, 1, 3, "MPI_Abort was called with error code 3"), 3},
+        mistake{"abort", erring(1, "abort"), ended(0, 1, 3, "MPI_Abort was called with error code 3, " + called), 3},
         mistake{"init_twice", erring(1, "again"), at(0, 1, 16, "MPI_Init: MPI_Init was called already"), 16},
-        mistake{"before_init", erring(1, "before"), "MPI_Barrier: called before MPI_Init", 16},
-        mistake{"after_finalize", erring(1, "after"), "MPI_Barrier: called after MPI_Finalize", 16}),
+        mistake{"before_init", erring(1, "before"), "MPI_Barrier: called before MPI_Init, " + called, 16},
+        mistake{"after_finalize", erring(1, "after"), "MPI_Barrier: called after MPI_Finalize, " + called, 16}),
     [](auto const& i) { return std::string{i.param.name}; });
 
 TEST(message_of_an_exception, is_said_once_where_no_rank_has_joined_yet) {

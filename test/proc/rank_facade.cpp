@@ -1,7 +1,7 @@
 // rank_facade WIRE MODE [arguments]: what a rank does in the tests of the facade. WIRE is smp or stream.
 //   ring LAPS                  a token goes round; all add up
 //   megabyte ROUNDS            1 MB to the right neighbour, then from everybody to rank 0
-//   mixed ROUNDS SEED          messages of 0 to 4 MB, about every limit of the protocols, sent and received in every way,
+//   mixed ROUNDS SEED [MOST]   messages of 0 to 4 MB (or MOST bytes), about every limit of the protocols, sent and received in every way,
 //                              and some between layouts
 //   refuse-half ROUNDS SEED WHO  the same; in the middle of it the kernel begins to refuse CMA to rank WHO, or to all
 //   windows STEPS SEED         random one-sided programs on windows of every sort
@@ -92,15 +92,17 @@ struct letter {
     way how;
 };
 
+std::size_t largest = 4 * megabyte_size; // of messages: six at once, out and in
+
 /// Every limit of a protocol, its neighbours, and what lies between.
 std::size_t draw_size(std::mt19937_64& random) {
     constexpr std::size_t limits[]{0, 40, 1024, 8192, 16384, 32768, 65536, 4 * megabyte_size};
-    auto const limit = limits[random() % std::size(limits)];
+    auto const limit = std::min(limits[random() % std::size(limits)], largest);
     switch (random() % 4) {
     case 0: return limit;
-    case 1: return std::min(limit + 1, 4 * megabyte_size);
+    case 1: return std::min(limit + 1, largest);
     case 2: return limit - std::min<std::size_t>(limit, 1);
-    default: return random() % (std::size_t{2} << random() % 20);
+    default: return std::min(random() % (std::size_t{2} << random() % 20), largest);
     }
 }
 std::vector<letter> draw(std::mt19937_64& random) {
@@ -311,8 +313,10 @@ template <class Stack> int run(std::string_view mode, std::vector<std::string> c
     else if (mode == "megabyte") {
         data out(megabyte_size), in(megabyte_size);
         megabyte(world, static_cast<int>(number(0)), out, in);
-    } else if (mode == "mixed") mixed(world, number(0), number(1), [] {});
-    else if (mode == "refuse-half")
+    } else if (mode == "mixed") {
+        if (arguments.size() > 2) largest = number(2);
+        mixed(world, number(0), number(1), [] {});
+    } else if (mode == "refuse-half")
         mixed(world, number(0), number(1), [&] {
             if (arguments.at(2) == "all" || arguments.at(2) == std::to_string(env.rank().value)) refuse();
         });

@@ -116,6 +116,10 @@ static void collectives(int me, int n) {
     static long all[64], own[2];
     EXPECT(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, all, own, 0) == 0 &&
            shmem_long_broadcast(SHMEM_TEAM_WORLD, all, own, 0, 0) == 0);
+    EXPECT(shmem_long_alltoall(SHMEM_TEAM_WORLD, all, own, 0) == 0 && shmem_alltoallmem(SHMEM_TEAM_WORLD, all, own, 0) == 0 &&
+           shmem_long_alltoalls(SHMEM_TEAM_WORLD, all, own, 1, 1, 0) == 0);
+    EXPECT(shmem_long_sum_inscan(SHMEM_TEAM_WORLD, all, own, 0) == 0 &&
+           shmem_long_sum_exscan(SHMEM_TEAM_WORLD, all, own, 0) == 0);
     EXPECT(shmem_long_collect(SHMEM_TEAM_WORLD, all, own, 0) == 0 && shmem_long_fcollect(SHMEM_TEAM_WORLD, all, own, 0) == 0);
     own[0] = own[1] = me + 1;
     shmem_barrier_all();

@@ -152,8 +152,44 @@ static void ordered(void) {
     shmem_ctx_destroy(ctx);
 }
 
+/* Each call that may change a word of another PE's wakes who waits for it. */
+static uint64_t changed;
+static void change(int how, int pe) {
+    uint64_t const one = 1;
+    switch (how) {
+    case 0: shmem_uint64_p(&changed, 1, pe); break;
+    case 1: shmem_uint64_put(&changed, &one, 1, pe); break;
+    case 2: shmem_uint64_atomic_set(&changed, 1, pe); break;
+    case 3: shmem_uint64_atomic_add(&changed, 1, pe); break;
+    case 4: shmem_uint64_atomic_inc(&changed, pe); break;
+    case 5: shmem_uint64_atomic_or(&changed, 1, pe); break;
+    case 6: shmem_uint64_atomic_xor(&changed, 1, pe); break;
+    case 7: EXPECT(shmem_uint64_atomic_swap(&changed, 1, pe) == 0); break;
+    case 8: EXPECT(shmem_uint64_atomic_compare_swap(&changed, 0, 1, pe) == 0); break;
+    case 9: EXPECT(shmem_uint64_atomic_fetch_add(&changed, 1, pe) == 0); break;
+    case 10: EXPECT(shmem_uint64_atomic_fetch_inc(&changed, pe) == 0); break;
+    case 11: EXPECT(shmem_uint64_atomic_fetch_or(&changed, 1, pe) == 0); break;
+    case 12: EXPECT(shmem_uint64_atomic_fetch_xor(&changed, 1, pe) == 0); break;
+    case 13: shmem_uint64_put_signal((uint64_t*)(void*)cells_, &one, 1, &changed, 1, SHMEM_SIGNAL_ADD, pe); break;
+    case 14: shmem_uint64_put_nbi(&changed, &one, 1, pe), shmem_quiet(); break;
+    default: shmem_putmem(&changed, &one, sizeof one, pe); break;
+    }
+}
+static void woken(void) {
+    int const next = (shmem_my_pe() + 1) % shmem_n_pes();
+    for (int how = 0; how < 16; how++) {
+        changed = 0;
+        shmem_barrier_all();
+        change(how, next);
+        shmem_uint64_wait_until(&changed, SHMEM_CMP_NE, 0);
+        EXPECT(changed == 1);
+        shmem_barrier_all();
+    }
+}
+
 int main(void) {
     shmem_init();
+    woken();
 #define RUN(NAME, T) simple_##NAME(), many_##NAME();
     MPT_AMO_TYPES(RUN)
     simple_short(), simple_ushort(), old_short(), old_int(), old_long(), old_longlong(), of_longs();

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string>
 
+#include <mpt/core/caller.hpp>
+
 #include "engine.hpp"
 
 namespace mpt::c::shmem {
@@ -93,8 +95,10 @@ void end_job(int status) {
 }
 void give_up(char const* sentence) {
     auto& e = here();
-    if (e.env) e.job().run().job().abort(1, sentence);
-    std::fprintf(stderr, "%s\n", sentence);
+    auto const* const library = reinterpret_cast<void const*>(&give_up);
+    std::string_view const said{sentence};
+    if (e.env) e.job().run().job().abort(1, said.substr(said.starts_with("mpt: ") ? 5 : 0), library);
+    std::fprintf(stderr, "%s\n", with_caller(sentence, library).c_str());
     std::exit(1);
 }
 

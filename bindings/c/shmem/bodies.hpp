@@ -301,7 +301,7 @@ std::size_t test_some(T const* at, std::size_t n, std::size_t* which, int const*
 
 // --- order --------------------------------------------------------------------------------------------------------------------
 
-/// Contexts share what is not complete yet (shmem/context.hpp).
+/// Contexts share what is not complete yet (mpt/shmem/job/context.hpp).
 inline void fence(shmem_ctx_t ctx) { far::fence(ctx); }
 inline void quiet(shmem_ctx_t ctx) { far::quiet(ctx); }
 inline void pe_quiet(shmem_ctx_t ctx, int const*, std::size_t) { far::quiet(ctx); }

@@ -47,18 +47,12 @@ template <class T> T changed(operation op, T* cell, T value, rank pe) {
     return op == operation::no_op ? memory.fetch(cell, pe) : (memory.*function_of<T>(op))(cell, value, pe);
 }
 
-/// As bodies.hpp does for the heap.
-void wake(shmem_ctx_t ctx, int pe) {
-    if (all().rings) far::ring(ctx, pe);
-}
-
 } // namespace
 
 namespace far {
 
 void put(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
     guarded([=] { here().memory().put(dest, source, n, world_of(ctx, pe)); });
-    if (n <= sizeof(std::uint64_t)) wake(ctx, pe); // it may be a flag
 }
 void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
     guarded([=] { here().memory().get(dest, source, n, world_of(ctx, pe)); });
@@ -70,18 +64,13 @@ void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, 
                 changed(op, static_cast<T*>(const_cast<void*>(cell)), *static_cast<T const*>(value), world_of(ctx, pe));
         });
     });
-    if (op != operation::no_op) wake(ctx, pe);
 }
 void change(shmem_ctx_t ctx, operation op, element_kind kind, void* cell, void const* value, int pe) {
     guarded([=] {
         with_type(kind, [=]<class T>(T) {
-            // Where its waiter may sleep it is rung when the element has changed, which takes an answer.
-            auto* const at = static_cast<T*>(cell);
-            auto const by = *static_cast<T const*>(value);
-            all().rings ? static_cast<void>(changed(op, at, by, world_of(ctx, pe))) : change_one(op, at, by, world_of(ctx, pe));
+            change_one(op, static_cast<T*>(cell), *static_cast<T const*>(value), world_of(ctx, pe));
         });
     });
-    wake(ctx, pe);
 }
 void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* cond, void const* value, void* old, int pe) {
     guarded([=] {
@@ -91,7 +80,6 @@ void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* co
                                                                      *static_cast<T const*>(value), world_of(ctx, pe));
         });
     });
-    wake(ctx, pe);
 }
 
 void fence(shmem_ctx_t ctx) {

@@ -154,7 +154,8 @@ public:
     /// The launcher died without a word (kill -9). Costs a system call: for waits that sleep.
     bool launcher_gone() const noexcept;
     /// Ends the whole job with this exit code, as far as we can reach it. Does not return.
-    [[noreturn]] void abort(int code, std::string_view why) noexcept;
+    /// library: an address in the one that the program called, where it is to be told which line of it did; or null.
+    [[noreturn]] void abort(int code, std::string_view why, void const* library = nullptr) noexcept;
 
 private:
     rank_state state_of(rank r) const noexcept;

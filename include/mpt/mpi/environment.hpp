@@ -53,7 +53,9 @@ public:
     template <element T> void deallocate(std::span<T> s) noexcept { run_->deallocate(std::as_writable_bytes(s)); }
 
     /// Ends the whole job with this exit code.
-    [[noreturn]] void abort(int code, std::string_view why = {}) noexcept { run_->job().abort(code, why); }
+    [[noreturn]] void abort(int code, std::string_view why = {}, void const* library = nullptr) noexcept {
+        run_->job().abort(code, why, library);
+    }
 
     runtime<Stack>& native() noexcept { return *run_; }
     /// Error classes and codes that the program adds, by this interface or by C's; a communicator's handler is its error policy.

@@ -63,6 +63,8 @@ void combine(element_action const& action, std::span<memory_run const> runs, std
 /// The same of one aligned integer of 4 or 8 bytes, where the processor has an instruction for the operation, and sums of float and
 /// double. old: null where nobody asks. False: it is something else, and nothing was done.
 bool combine_one(operation what, element_kind kind, std::byte* at, std::byte const* operand, std::byte* old) noexcept;
+/// The same of compare_and_swap(): one of the processor's words, by one of its instructions. False: nothing was done.
+bool swap_one(std::size_t size, std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old) noexcept;
 /// One element of `size` bytes becomes *desired where it equals *expected; old gets what it was. size: as the kind's. locked: not by the
 /// processor.
 void compare_and_swap(std::size_t size, std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old,

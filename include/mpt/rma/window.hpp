@@ -140,6 +140,13 @@ public:
         auto* const p = is_locked(at(target)) ? nullptr : open_here(target, displacement, 0, facts(kind).size);
         return p != nullptr && combine_one(op, kind, p, static_cast<std::byte const*>(from), static_cast<std::byte*>(result));
     }
+    /// One element that swap_one() takes. False: nothing was done.
+    bool try_swap(void const* from, void const* expected, void* result, std::size_t size, rank target,
+                  std::int64_t displacement) noexcept {
+        auto* const p = is_locked(at(target)) ? nullptr : open_here(target, displacement, 0, size);
+        return p != nullptr && swap_one(size, p, static_cast<std::byte const*>(expected), static_cast<std::byte const*>(from),
+                                        static_cast<std::byte*>(result));
+    }
     /// Elements of one predefined type at both sides; the operation is defined on it (find_kernel), or it is
     /// mpt::error(argument).
     void accumulate(own_source const& from, target_place const& to, operation op);

@@ -20,6 +20,7 @@
 ///   Limit     addresses are looked at by their beginning only: what leaves the heap at its end is the program's mistake.
 ///   Tests     test/shmem_memory_test.cpp    Source OpenSHMEM-1.6 sections 4, 9.3, 9.6 to 9.9, 9.12
 #pragma once
+#include <array>
 #include <bit>
 #include <concepts>
 #include <memory>

@@ -62,6 +62,30 @@ public:
         memory_->get(dest, source, {there, here, block, n, sizeof(T)}, world(pe));
     }
 
+    /// The same over spans: n blocks of `block` elements, one every here-th element of the own span and every there-th of the other's
+    /// memory. Throws mpt::error(argument) where the span ends before them.
+    template <element T> void ibput(T* dest, std::span<T const> source, std::ptrdiff_t there, std::ptrdiff_t here,
+                                    std::size_t block, std::size_t n, rank pe) {
+        must_hold("ibput", source.size(), here, block, n);
+        iput(dest, source.data(), there, here, n, pe, block);
+    }
+    template <element T> void ibget(std::span<T> dest, T const* source, std::ptrdiff_t here, std::ptrdiff_t there,
+                                    std::size_t block, std::size_t n, rank pe) {
+        must_hold("ibget", dest.size(), here, block, n);
+        iget(dest.data(), source, here, there, n, pe, block);
+    }
+    template <element T>
+    void iput(T* dest, std::span<T const> source, std::ptrdiff_t there, std::ptrdiff_t here, std::size_t n, rank pe) {
+        ibput(dest, source, there, here, 1, n, pe);
+    }
+    template <element T>
+    void iget(std::span<T> dest, T const* source, std::ptrdiff_t here, std::ptrdiff_t there, std::size_t n, rank pe) {
+        ibget(dest, source, here, there, 1, n, pe);
+    }
+    /// Those that are complete at the next quiet(). They are sooner: memory.hpp.
+    template <element T> void put_nbi(T* dest, std::span<T const> source, rank pe) { put(dest, source, pe); }
+    template <element T> void get_nbi(std::span<T> dest, T const* source, rank pe) { get(dest, source, pe); }
+
     // --- atomic updates -------------------------------------------------------------------------------------------------------------
     template <atomic_element T> T fetch(T const* source, rank pe) { return memory_->fetch(source, world(pe)); }
     template <atomic_element T> void set(T* dest, std::type_identity_t<T> v, rank pe) { memory_->set(dest, v, world(pe)); }
@@ -99,12 +123,25 @@ public:
     void put_signal(T* dest, std::span<T const> source, std::uint64_t* word, std::uint64_t value, signal_op op, rank pe) {
         memory_->put_signal(dest, source.data(), source.size_bytes(), word, value, op, world(pe));
     }
+    template <element T>
+    void put_signal_nbi(T* dest, std::span<T const> source, std::uint64_t* word, std::uint64_t value, signal_op op, rank pe) {
+        put_signal(dest, source, word, value, op, pe);
+    }
     void signal(std::uint64_t* word, std::uint64_t value, signal_op op, rank pe) {
         memory_->signal(word, value, op, world(pe));
     }
     void fence() { memory_->fence(); }
     void quiet() { memory_->quiet(); }
     void quiet(rank pe) { memory_->quiet(world(pe)); }
+
+private:
+    static void must_hold(char const* call, std::size_t has, std::ptrdiff_t stride, std::size_t block, std::size_t n) {
+        if (block == 0 || n == 0) return;
+        if (stride >= 1 && block <= has && (n - 1) <= (has - block) / static_cast<std::size_t>(stride)) return;
+        throw error{errc::argument, "mpt: " + std::string{call} + ": " + std::to_string(n) + " blocks of " +
+                                        std::to_string(block) + " elements, one every " + std::to_string(stride) +
+                                        ", do not lie in a span of " + std::to_string(has) + " elements"};
+    }
 };
 
 } // namespace mpt::inline v0::shmem

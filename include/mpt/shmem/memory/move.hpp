@@ -85,6 +85,9 @@ template <class Stack> void memory<Stack>::put_far(void* dest, void const* sourc
     auto const place = there("put", dest, pe);
     far().put({source, count, detail::raw_bytes()}, {pe, place, count, detail::raw_bytes()});
     after_put(pe);
+    if (!rings_ || n > 8) return;
+    window_->flush(pe); // the agent's part, if it has one
+    ring(pe);           // it may be a flag
 }
 template <class Stack> void memory<Stack>::get_far(void* dest, void const* source, std::size_t n, rank pe) {
     if (n == 0) return;

@@ -18,8 +18,11 @@ template <class T> datatype const& number_type() {
 template <class Stack> void memory<Stack>::update_far(char const* call, operation op, datatype const& type, void const* address,
                                                       void const* value, void* was, rank pe) {
     auto const place = there(call, address, pe);
+    alignas(std::uint64_t) std::array<std::byte, 16> unasked; // who may sleep is rung when it has happened, which takes an answer
+    if (!was && rings_) was = unasked.data();
     if (was) far().fetch_and_op(value, was, type, pe, place, op);
     else far().accumulate({value, 1, type}, {pe, place, 1, type}, op);
+    if (op != operation::no_op) told(pe);
 }
 template <class Stack> template <class T>
 T memory<Stack>::update_far(char const* call, operation op, T const* address, T value, rank pe) {
@@ -35,6 +38,7 @@ template <class Stack> template <class T> T memory<Stack>::compare_far(T* addres
     auto const place = there("compare_swap", address, pe);
     T was{};
     far().compare_and_swap(&value, &condition, &was, detail::number_type<T>(), pe, place);
+    if (was == condition) told(pe);
     return was;
 }
 

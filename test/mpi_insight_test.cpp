@@ -1,8 +1,10 @@
 // What a rank tells of its work, on one lane and on three, over shared memory and over streams.
+#include <latch>
 #include <numeric>
 #include <random>
 
 #include <gtest/gtest.h>
+#include <mpt/datatype/typed.hpp>
 #include <mpt/mpi/insight.hpp>
 #include <mpt/mpi/local_job.hpp>
 
@@ -123,6 +125,129 @@ TYPED_TEST(mpi_insight, notices_come_to_those_who_want_them) {
         }
         w.barrier();
     });
+}
+
+/// Where packed bytes went to, or came from.
+struct carried {
+    std::size_t offset;
+    std::byte const* at;
+    std::size_t size;
+};
+/// A layout that writes down who asks it for packed bytes.
+struct watched_source : typed_source {
+    std::vector<carried>& seen;
+    watched_source(void const* data, datatype const& t, std::vector<carried>& s) : typed_source{data, 1, t}, seen{s} {}
+    void read(std::size_t offset, std::span<std::byte> into) const noexcept {
+        seen.push_back({offset, into.data(), into.size()});
+        typed_source::read(offset, into);
+    }
+};
+struct watched_sink : typed_sink {
+    std::vector<carried>& seen;
+    watched_sink(void* data, datatype const& t, std::vector<carried>& s) : typed_sink{data, 1, t}, seen{s} {}
+    void write(std::size_t offset, std::span<std::byte const> from) const noexcept {
+        seen.push_back({offset, from.data(), from.size()});
+        typed_sink::write(offset, from);
+    }
+};
+static_assert(byte_source<watched_source> && lists_runs<watched_source> && byte_sink<watched_sink> && lists_runs<watched_sink>);
+
+/// n bytes in runs of `run`, `stride` apart; n is so many runs.
+datatype in_runs(std::size_t n, std::size_t run, std::size_t stride) {
+    return datatype::vector(static_cast<std::int64_t>(n / run), static_cast<std::int64_t>(run),
+                            static_cast<std::int64_t>(stride), datatype::named(element_kind::byte));
+}
+std::vector<std::byte> numbered(std::size_t n, unsigned seed) {
+    std::vector<std::byte> v(n);
+    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<std::byte>(i * 7 + i / 251 + seed);
+    return v;
+}
+/// Each of n packed bytes was moved once, to or from a place in the memory that the ranks share. What comes in several frames is put
+/// together first (protocol/engine/parts): 88 bytes at most.
+void expect_once_and_shared(std::vector<carried> seen, std::size_t n, environment<local_stack>& env) {
+    bool const by_parts = env.rank() == 1 && n > 40 /* what a frame holds */ && n <= protocol::gathering::most;
+    std::ranges::sort(seen, {}, &carried::offset);
+    std::size_t end = 0;
+    auto& job = env.native().job();
+    for (auto const& c : seen) {
+        EXPECT_EQ(c.offset, end) << "of " << n << " bytes";
+        end += c.size;
+        bool shared = false;
+        for (rank r{0}; r.value < 2; ++r.value) {
+            auto const s = job.arena().slice(r, job.record(r).slice_bytes);
+            shared = shared || (c.at >= s.data() && c.at + c.size <= s.data() + s.size());
+        }
+        EXPECT_NE(shared, by_parts) << c.size << " of " << n << " bytes at " << c.offset;
+    }
+    EXPECT_EQ(end, n);
+}
+
+/// Sends n bytes of one layout to a receive of another that is posted already, and says what both sides did.
+/// meanwhile(): what the sender does while its message is under way.
+template <class Meanwhile, class Judge>
+void cross(environment<local_stack>& env, std::size_t n, std::size_t run, Meanwhile const& meanwhile, Judge const& judge) {
+    insight in{env};
+    auto const out = in_runs(n, run, run + 24), into = in_runs(n, 2 * run, 2 * run + 40);
+    std::vector<std::byte> memory(n / run * (run + 40));
+    std::vector<carried> seen;
+    auto const packed = numbered(n, static_cast<unsigned>(run));
+    auto const w = env.world();
+    auto const before = in.look();
+    if (env.rank() == 0) {
+        typed_sink{memory.data(), 1, out}.write(0, packed);
+        watched_source const from{memory.data(), out, seen};
+        w.barrier(); // the receive is posted
+        auto r = w.isend(from, 1, 5);
+        meanwhile(r);
+        r.wait();
+    } else {
+        watched_sink const to{memory.data(), into, seen};
+        auto r = w.irecv(to, 0, 5);
+        w.barrier();
+        r.wait();
+        std::vector<std::byte> got(n);
+        typed_source{memory.data(), 1, into}.read(0, got);
+        EXPECT_TRUE(got == packed) << n << " bytes";
+        meanwhile(r);
+    }
+    judge(seen, in.look().since(before));
+    w.barrier();
+}
+
+TEST(mpi_insight_copies, layouts_are_packed_into_the_cell_and_unpacked_from_it) {
+    local_job<local_stack>(2, [](environment<local_stack>& env) {
+        for (std::size_t const n : {16u, 32u, 40u, 48u, 88u, 96u, 256u, 1024u, 4096u, 16384u, 32768u})
+            cross(
+                env, n, 4, [](auto&) {},
+                [&](std::vector<carried> const& seen, figures const& f) {
+                    expect_once_and_shared(seen, n, env);
+                    EXPECT_EQ(f[figure::e0_bytes_sent] + f[figure::e1_bytes_sent], env.rank() == 0 ? n : 0);
+                    EXPECT_EQ(f[figure::rndv_bytes_sent], 0u);
+                });
+    });
+}
+
+// Nobody packs and nobody unpacks: the receiver copies from where the bytes are to where they belong.
+TEST(mpi_insight_copies, a_rendezvous_of_two_layouts_copies_once) {
+    for (bool const sender_waits : {false, true}) {
+        // A sender that waits in mpt helps with pieces, unless it is told not to.
+        auto const values = config::values{}.set<"MPT_PIPELINE_MAX">(sender_waits ? "0" : "1T");
+        for (std::size_t const n : {std::size_t{1} << 16, std::size_t{1} << 20, std::size_t{1} << 23}) {
+            std::latch received{1};
+            local_job<local_stack>(2, values, [&](environment<local_stack>& env) {
+                auto const away = [&](auto&) {
+                    if (env.rank() == 1) received.count_down();
+                    else if (!sender_waits) received.wait();
+                };
+                cross(env, n, 4096, away, [&](std::vector<carried> const& seen, figures const& f) {
+                    EXPECT_TRUE(seen.empty()) << seen.front().size << " bytes were packed or unpacked at rank " << env.rank();
+                    EXPECT_EQ(f[figure::rndv_bytes_sent], env.rank() == 0 ? n : 0);
+                    EXPECT_EQ(f[figure::bytes_pulled], env.rank() == 1 ? n : 0);
+                    EXPECT_EQ(f[figure::bytes_pushed] + f[figure::bytes_joined], 0u);
+                });
+            });
+        }
+    }
 }
 
 } // namespace

@@ -149,6 +149,27 @@ void both_ways() {
     in.clear(0);
     MPI_Isendrecv_c(out.of(0), odd, MPI_BYTE, other, 1, in.of(0), block, MPI_BYTE, other, 1, c, &q), wait_for(q);
     EXPECT(in.holds(0, odd, other));
+    in.clear(0), out.clear(0); // in the place of what goes out: what it sends is copied before anything comes
+    for (auto const first : out.pieces())
+        for (MPI_Count i = 0; i < period && first + i < odd; ++i) out.of(0)[first + i] = byte_of(i, rank);
+    MPI_Sendrecv_replace_c(out.of(0), odd, MPI_BYTE, other, 2, other, 2, c, &s);
+    EXPECT(out.holds(0, odd, other));
+    expect_count(s, odd);
+}
+
+/// Between two sides of one rank each.
+void sides() {
+    region const out{1}, in{1};
+    MPI_Comm c = MPI_COMM_NULL;
+    MPI_Request q = MPI_REQUEST_NULL;
+    MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, other, 3, &c);
+    out.fill(0, rank), in.clear(0);
+    auto const check = [&](MPI_Count n) { EXPECT(in.holds(0, n, other)), in.clear(0); };
+    MPI_Bcast_c(rank == 1 ? out.of(0) : in.of(0), odd, MPI_BYTE, rank == 1 ? MPI_ROOT : 0, c);
+    if (rank == 0) check(odd);
+    MPI_Allgather_c(out.of(0), odd, MPI_BYTE, in.of(0), odd, MPI_BYTE, c), check(odd);
+    MPI_Iallgather_c(out.of(0), block, MPI_BYTE, in.of(0), block, MPI_BYTE, c, &q), wait_for(q), check(block);
+    MPI_Comm_free(&c);
 }
 
 void partitions() {
@@ -390,6 +411,9 @@ void reductions() {
     MPI_Exscan_c(mine.of(0), result.of(0), odd, MPI_UINT8_T, MPI_MAX, c), check(rank == 1, odd, 0);
     std::array<MPI_Count, 2> const counts{odd, 0};
     MPI_Reduce_scatter_c(mine.of(0), result.of(0), counts.data(), MPI_UINT8_T, MPI_MAX, c), check(true, rank == 0 ? odd : 0, 1);
+    region const both{2};
+    both.fill(0, rank), both.fill(1, rank);
+    MPI_Reduce_scatter_block_c(both.of(0), result.of(0), block, MPI_UINT8_T, MPI_MAX, c), check(true, block, 1);
     result.fill(0, 0), mine.fill(0, 1);
     MPI_Reduce_local_c(mine.of(0), result.of(0), block, MPI_UINT8_T, MPI_MAX), check(true, block, 1);
 }
@@ -441,11 +465,11 @@ struct part {
     char const* name;
     void (*run)();
 };
-constexpr part parts[]{{"messages", messages},   {"both_ways", both_ways}, {"partitions", partitions},
-                       {"elements", elements},   {"datatypes", datatypes}, {"packing", packing},
-                       {"gathers", gathers},     {"scatters", scatters},   {"alltoalls", alltoalls},
-                       {"neighbors", neighbors}, {"schedules", schedules}, {"reductions", reductions},
-                       {"windows", windows}};
+constexpr part parts[]{{"messages", messages},     {"both_ways", both_ways}, {"sides", sides},
+                       {"partitions", partitions}, {"elements", elements},   {"datatypes", datatypes},
+                       {"packing", packing},       {"gathers", gathers},     {"scatters", scatters},
+                       {"alltoalls", alltoalls},   {"neighbors", neighbors}, {"schedules", schedules},
+                       {"reductions", reductions}, {"windows", windows}};
 
 } // namespace
 

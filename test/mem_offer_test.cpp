@@ -27,8 +27,9 @@ public:
     planted& operator=(planted const&) = delete;
     ~planted() { fs::remove_all(root_); }
     std::string root() const { return root_.string(); }
-    planted& put(std::string const& file, std::string const& text) {
-        auto const at = root_ / "sys" / file;
+    planted& put(std::string const& file, std::string const& text) { return this->file("sys/" + file, text); }
+    planted& file(std::string const& name, std::string const& text) {
+        auto const at = root_ / name;
         fs::create_directories(at.parent_path());
         std::ofstream{at} << text << '\n';
         return *this;
@@ -113,6 +114,41 @@ TEST(mem_offer, pools_count_what_is_free_and_promised_to_nobody) {
     EXPECT_EQ(small->available(), 30u);
     EXPECT_EQ(o.pool(1 << 30)->available(), 1u);
     EXPECT_EQ(o.pool(4 << 20), nullptr);
+}
+
+TEST(mem_offer, pools_are_what_control_groups_leave_of_them) {
+    for (bool const v2 : {true, false}) {
+        planted tree;
+        std::string const limit = v2 ? "max" : "limit_in_bytes", used = v2 ? "current" : "usage_in_bytes";
+        auto const group = [&](std::string const& name, std::string const& text) {
+            tree.file("cg/slurm/job/hugetlb." + name, text);
+        };
+        tree.pool(2048, 20, 10, 0, 0, 0).pool(1048576, 3, 3, 0, 0, 0);
+        tree.file("proc/self/mountinfo",
+                  v2 ? "30 24 0:26 / /cg rw,nosuid - cgroup2 cgroup2 rw\n"
+                     : "29 24 0:25 / /m rw - cgroup cgroup rw,memory\n30 24 0:26 / /cg rw - cgroup cgroup rw,hugetlb\n");
+        tree.file("proc/self/cgroup", v2 ? "0::/slurm/job\n" : "5:memory:/x\n4:hugetlb:/slurm/job\n0::/\n");
+        auto const look = [&] { return *mem::look_around({}, tree.root()).pool(2 << 20); };
+        EXPECT_FALSE(look().is_limited());
+        EXPECT_EQ(look().available(), 10u);
+        group("2MB." + limit, v2 ? "max" : "9223372036854771712");
+        EXPECT_FALSE(look().is_limited());
+        group("2MB." + limit, std::to_string(16 << 20)),
+            group("2MB." + used, std::to_string(6 << 20)); // eight, three are taken
+        EXPECT_TRUE(look().is_limited());
+        EXPECT_EQ(look().available(), 5u);
+        EXPECT_EQ(look().allowed_by, "/cg/slurm/job/hugetlb.2MB." + limit);
+        group("2MB.rsvd." + limit, std::to_string(4 << 20)), group("2MB.rsvd." + used, "0");
+        EXPECT_EQ(look().available(), 2u);
+        EXPECT_EQ(look().allowed_by, "/cg/slurm/job/hugetlb.2MB.rsvd." + limit);
+        tree.file("cg/hugetlb.2MB." + limit, "0"); // a parent's
+        EXPECT_EQ(look().available(), 0u);
+        EXPECT_EQ(mem::look_around({}, tree.root()).pool(1 << 30)->available(), 3u);
+        group("1GB." + limit, std::to_string(1 << 30));
+        EXPECT_EQ(mem::look_around({}, tree.root()).pool(1 << 30)->available(), 1u);
+        EXPECT_NE(mem::describe(mem::look_around({}, tree.root())).find(", 1 by /cg/slurm/job/hugetlb.1GB."),
+                  std::string::npos);
+    }
 }
 
 TEST(mem_offer, transparent_pages_are_as_the_words_in_brackets_say) {

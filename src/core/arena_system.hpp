@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -28,6 +29,14 @@ public:
     int release() noexcept { return std::exchange(fd_, -1); }
     explicit operator bool() const noexcept { return fd_ >= 0; }
 };
+
+/// A control group as it is mounted here.
+struct cgroup {
+    bool is_v2;
+    std::string directory;
+};
+/// Those of this controller that this process is in, each before its parent. root: "" but where a test plants a tree.
+std::vector<cgroup> cgroups_of(std::string const& root, std::string_view controller);
 
 /// The text of a small file of /proc or /sys; empty when it cannot be read.
 std::string read_text(char const* path);

@@ -59,7 +59,57 @@ std::string_view word(std::string_view line, int n) noexcept {
     }
     return line.substr(0, line.find(' '));
 }
+
+/// This process's directory of a hierarchy and all its parents. `root` is what of the tree is mounted at `mount`.
+template <class F> void climb(std::string_view mount, std::string_view root, std::string_view path, F const& f) {
+    if (root != "/" && path.starts_with(root)) path.remove_prefix(root.size());
+    if (path == "/") path = {};
+    for (;;) {
+        f(std::string{mount} + std::string{path});
+        if (path.empty()) return;
+        path = path.substr(0, path.rfind('/'));
+    }
+}
+
+bool lists(std::string_view options, std::string_view name) noexcept {
+    while (!options.empty()) {
+        auto const end = options.find(',');
+        if (options.substr(0, end) == name) return true;
+        options.remove_prefix(end == options.npos ? options.size() : end + 1);
+    }
+    return false;
+}
+
+/// The path of this process in the hierarchy of a v1 controller ("" asked as controller: in v2).
+std::string_view path_in(std::string_view cgroups, std::string_view controller) {
+    std::string_view found;
+    lines(cgroups, [&](std::string_view line) { // "4:memory:/path" or "0::/path"
+        auto const a = line.find(':'), b = line.find(':', a + 1);
+        if (a == line.npos || b == line.npos) return;
+        auto const controllers = line.substr(a + 1, b - a - 1);
+        if (controller.empty() ? controllers.empty() : lists(controllers, controller)) found = line.substr(b + 1);
+    });
+    return found;
+}
 } // namespace
+
+std::vector<cgroup> cgroups_of(std::string const& root, std::string_view controller) {
+    std::vector<cgroup> all;
+    auto const mine = read_text((root + "/proc/self/cgroup").c_str()),
+               mounts = read_text((root + "/proc/self/mountinfo").c_str());
+    lines(mounts, [&](std::string_view line) { // "id parent dev root mount options ... - type source super-options"
+        auto const dash = line.find(" - ");
+        if (dash == line.npos) return;
+        auto const tail = line.substr(dash + 3);
+        auto const type = word(tail, 0), super = word(tail, 2), part = word(line, 3), mount = word(line, 4);
+        bool const is_v2 = type == "cgroup2";
+        if (is_v2 || (type == "cgroup" && lists(super, controller)))
+            climb(mount, part, path_in(mine, is_v2 ? std::string_view{} : controller), [&](std::string const& directory) {
+                all.push_back({is_v2, root + directory});
+            });
+    });
+    return all;
+}
 
 std::uint64_t number_after(std::string_view text, std::string_view key, std::uint64_t missing) noexcept {
     std::uint64_t found = missing;
@@ -143,49 +193,6 @@ void look(headroom& room, hierarchy const& kind, std::string const& directory) {
     tighten(room, *limit > held ? *limit - held : 0, *limit, kind.who);
 }
 
-/// This process's directory of a hierarchy and all its parents. `root` is what of the tree is mounted at `mount`.
-void climb(headroom& room, hierarchy const& kind, std::string_view mount, std::string_view root, std::string_view path) {
-    if (root != "/" && path.starts_with(root)) path.remove_prefix(root.size());
-    if (path == "/") path = {};
-    for (;;) {
-        look(room, kind, std::string{mount} + std::string{path});
-        if (path.empty()) return;
-        path = path.substr(0, path.rfind('/'));
-    }
-}
-
-bool lists(std::string_view options, std::string_view name) noexcept {
-    while (!options.empty()) {
-        auto const end = options.find(',');
-        if (options.substr(0, end) == name) return true;
-        options.remove_prefix(end == options.npos ? options.size() : end + 1);
-    }
-    return false;
-}
-
-/// The path of this process in the v1 memory hierarchy ("" asked as controller: in v2).
-std::string_view path_in(std::string_view cgroups, std::string_view controller) {
-    std::string_view found;
-    lines(cgroups, [&](std::string_view line) { // "4:memory:/path" or "0::/path"
-        auto const a = line.find(':'), b = line.find(':', a + 1);
-        if (a == line.npos || b == line.npos) return;
-        auto const controllers = line.substr(a + 1, b - a - 1);
-        if (controller.empty() ? controllers.empty() : lists(controllers, controller)) found = line.substr(b + 1);
-    });
-    return found;
-}
-
-void cgroups(headroom& room) {
-    auto const mine = read_text("/proc/self/cgroup"), mounts = read_text("/proc/self/mountinfo");
-    lines(mounts, [&](std::string_view line) { // "id parent dev root mount options ... - type source super-options"
-        auto const dash = line.find(" - ");
-        if (dash == line.npos) return;
-        auto const tail = line.substr(dash + 3);
-        auto const type = word(tail, 0), super = word(tail, 2), root = word(line, 3), mount = word(line, 4);
-        if (type == "cgroup2") climb(room, version2, mount, root, path_in(mine, {}));
-        else if (type == "cgroup" && lists(super, "memory")) climb(room, version1, mount, root, path_in(mine, "memory"));
-    });
-}
 } // namespace
 
 headroom measure_headroom() noexcept try {
@@ -193,7 +200,7 @@ headroom measure_headroom() noexcept try {
     auto const machine = read_text("/proc/meminfo");
     auto const total = number_after(machine, "MemTotal:", 0) << 10;
     if (total != 0) tighten(room, number_after(machine, "MemAvailable:", total >> 10) << 10, total, "physical memory");
-    cgroups(room);
+    for (auto const& g : cgroups_of({}, "memory")) look(room, g.is_v2 ? version2 : version1, g.directory);
     return room;
 } catch (...) {
     return {.free = 0, .limit = 0, .who = "this process's own memory"}; // not even room to look

@@ -100,6 +100,28 @@ std::vector<page_pool> pools_of(std::string const& root) {
     return all;
 }
 
+/// How the kernel names pages in the files of a control group: 2MB, 1GB, 64KB.
+std::string name_of_pages(std::uint64_t page) {
+    if (page >= std::uint64_t{1} << 30) return fmt::format("{}GB", page >> 30);
+    return page >= 1 << 20 ? fmt::format("{}MB", page >> 20) : fmt::format("{}KB", page >> 10);
+}
+
+/// What may be touched is limited, and what may be reserved; by each group that this process is in.
+void find_limits(std::vector<page_pool>& pools, std::string const& root) {
+    for (auto const& group : mpt::detail::cgroups_of(root, "hugetlb"))
+        for (auto& p : pools)
+            for (auto const* const of : {"", "rsvd."}) {
+                auto const name = fmt::format("{}/hugetlb.{}.{}", group.directory, name_of_pages(p.page), of);
+                auto const file = name + (group.is_v2 ? "max" : "limit_in_bytes");
+                constexpr auto none = ~0ull; // "max", or no such file
+                auto const limit = number_after(read_text(file.c_str()), "", none);
+                if (limit == none) continue;
+                auto const used = number_in(name + (group.is_v2 ? "current" : "usage_in_bytes"));
+                auto const left = limit > used ? (limit - used) / p.page : 0;
+                if (left < p.allowed) p.allowed = left, p.allowed_by = file.substr(root.size());
+            }
+}
+
 std::vector<unsigned> numbers_of(std::vector<node_offer> const& nodes, bool fast) {
     std::vector<unsigned> ids;
     for (auto const& n : nodes)
@@ -174,6 +196,7 @@ offer look_around(std::string_view fast_nodes, std::string const& root, std::str
     if (fast_nodes.empty()) find_fast(o.nodes);
     else name_fast(o.nodes, fast_nodes, name);
     o.pools = pools_of(root);
+    find_limits(o.pools, root);
     o.private_memory = setting_in(folder + "enabled");
     o.shared_memory = setting_in(folder + "shmem_enabled");
     o.transparent_page = number_in(folder + "hpage_pmd_size");
@@ -187,8 +210,9 @@ std::string describe(offer const& o) {
                             human(n.bytes), n.bandwidth != 0 ? fmt::format(", {} MB/s", n.bandwidth) : "");
     if (o.nodes.empty()) text += "  the system does not say which nodes of memory there are\n";
     for (auto const& p : o.pools)
-        text += fmt::format("  pages of {}: {} of {} free{}\n", human(p.page), p.free, p.pages,
-                            p.may_grow != 0 ? fmt::format(", {} more may be made", p.may_grow) : "");
+        text += fmt::format("  pages of {}: {} of {} free{}{}\n", human(p.page), p.free, p.pages,
+                            p.may_grow != 0 ? fmt::format(", {} more may be made", p.may_grow) : "",
+                            p.is_limited() ? fmt::format(", {} by {}", p.allowed, p.allowed_by) : "");
     text += fmt::format("  transparent huge pages of {}: {} for private memory, {} for shared memory\n",
                         human(o.transparent_page), to_string(o.private_memory), to_string(o.shared_memory));
     return text;

@@ -75,8 +75,16 @@ std::string check_pages(options const& o, mpt::mem::offer const& here) {
     auto const* const pool = here.pool(page);
     auto const free = pool ? pool->available() : 0;
     if (asked <= free) return {};
-    auto const there = fmt::format("{} ranks ask for {} of huge pages ({} of 2 MB), but {} of {} are free", ranks,
-                                   megabytes(asked * page), asked, free, pool ? pool->pages : 0);
+    bool const is_limited = pool && pool->is_limited();
+    auto const there =
+        fmt::format("{} ranks ask for {} of huge pages ({} of 2 MB), but {}", ranks, megabytes(asked * page), asked,
+                    is_limited ? fmt::format("{} leaves {} to this job", pool->allowed_by, free)
+                               : fmt::format("{} of {} are free", free, pool ? pool->pages : 0));
+    if (is_required && is_limited)
+        throw usage_error{
+            fmt::format("{}: nothing was started. Raise that limit, or ask for fewer; without the s of -m...hs, base "
+                        "pages take their place.",
+                        there)};
     if (is_required)
         throw usage_error{fmt::format("{}: nothing was started. More pages: as root, echo {} > /proc/sys/vm/nr_hugepages; "
                                       "without the s of -m...hs, base pages take their place.",

@@ -455,6 +455,17 @@ TEST(mptrun_pages, are_compared_with_what_is_free_before_anything_starts) {
                      "pages: as root, echo 10 > /proc/sys/vm/nr_hugepages; without the s of -m...hs, base pages take "
                      "their place.");
     }
+    auto limited = pool_of(9, 9);
+    limited.pools[0].allowed = 3, limited.pools[0].allowed_by = "/sys/fs/cgroup/job/hugetlb.2MB.max";
+    try {
+        check_pages(o, limited);
+        ADD_FAILURE() << "it was begun";
+    } catch (usage_error const& e) {
+        EXPECT_STREQ(e.what(),
+                     "3 ranks ask for 14 MB of huge pages (7 of 2 MB), but /sys/fs/cgroup/job/hugetlb.2MB.max leaves 3 "
+                     "to this job: nothing was started. Raise that limit, or ask for fewer; without the s of -m...hs, "
+                     "base pages take their place.");
+    }
     auto const advised = parsed("-n 2 -m5h one");
     EXPECT_EQ(check_pages(advised, pool_of(9, 6)), "");
     EXPECT_EQ(check_pages(advised, {}),

@@ -2,6 +2,7 @@
 ///
 ///        /sys/devices/system/node/node*      nodes, their free bytes and bandwidth  ->  which are ddr, which are mcdram
 ///        /sys/kernel/mm/hugepages/*          pools of huge pages                    ->  mem::hugepage, mptrun -m
+///        hugetlb.*.max of the control groups  ->  how many of them are left to this process
 ///        /sys/kernel/mm/transparent_hugepage whether the system makes huge pages by itself
 ///
 ///   Fast nodes (mcdram: HBM, MCDRAM) are those that MEMKIND_HBW_NODES names, as memkind has it; else those whose bandwidth, as
@@ -36,7 +37,11 @@ struct page_pool {
     std::uint64_t page = 0;            // bytes of a page
     std::uint64_t pages = 0, free = 0; // free: not promised to anybody either
     std::uint64_t may_grow = 0;        // pages that the system adds when asked (nr_overcommit_hugepages)
-    std::uint64_t available() const noexcept { return free + may_grow; }
+    std::uint64_t allowed = ~0ull;     // pages that the control groups leave to this process
+    std::string allowed_by = {};       // the file that says so; empty: none limits it
+    std::uint64_t available() const noexcept { return is_limited() ? allowed : free + may_grow; }
+    /// By a control group, more than by what is free.
+    bool is_limited() const noexcept { return allowed < free + may_grow; }
 };
 
 /// When the system makes a huge page by itself.

@@ -768,6 +768,7 @@ TEST(COneSided, WrongArgumentsAreTheWindowsErrors) {
         expect_failure(put(&x, 1, MPI_LONG, 0, 1, 1, MPI_LONG), MPI_ERR_RMA_RANGE, {"MPI_Put"}); // there is one element
         expect_failure(put(&x, 2, MPI_LONG, 0, 0, 2, MPI_LONG), MPI_ERR_RMA_RANGE, {"MPI_Put"});
         expect_failure(MPI_Put(&x, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_WIN_NULL), MPI_ERR_WIN, {"win is MPI_WIN_NULL"});
+        expect_failure(MPI_Win_sync(MPI_WIN_NULL), MPI_ERR_WIN, {"MPI_Win_sync", "win is MPI_WIN_NULL"});
         expect_failure(MPI_Accumulate(&x, 1, MPI_LONG, 0, 0, 1, MPI_LONG, mine, w), MPI_ERR_OP, {"op is the user's operation"});
         expect_failure(MPI_Accumulate(&x, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_NO_OP, w), MPI_ERR_OP, {"op is MPI_NO_OP"});
         expect_failure(MPI_Accumulate(&x, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_OP_NULL, w), MPI_ERR_OP, {"op is MPI_OP_NULL"});

@@ -1,5 +1,6 @@
 // Chapter 11 of the C interface: sessions, their process sets, communicators, error handlers and buffers.
 #include <algorithm>
+#include <atomic>
 #include <future>
 
 #include "shared.hpp"
@@ -578,6 +579,39 @@ TEST(CSessions, ABufferIsForTheSessionsCommunicators) {
         EXPECT_EQ(back, MPI_BUFFER_AUTOMATIC);
         expect_failure(MPI_Session_detach_buffer(s, &back, &small), MPI_ERR_BUFFER, {"no buffer is attached"});
         expect_all(twin, me, 2);
+        expect_all(c, me, 2);
+        close(s);
+    });
+}
+
+/// It comes back when the other side has begun to receive what was sent, not before.
+TEST(CSessions, AFlushWaitsForTheMessagesOfTheSession) {
+    std::atomic<int> begun{0};
+    processes(2, [&](int me, int) {
+        auto const s = opened();
+        auto const c = comm_of(s, "mpi://WORLD", "flushed");
+        constexpr int n = 300'000; // more than goes without being asked for
+        std::vector<char> data(n);
+        EXPECT_EQ(MPI_Session_attach_buffer(s, MPI_BUFFER_AUTOMATIC, 0), MPI_SUCCESS);
+        for (int round = 0; round < 10; ++round) {
+            if (me == 1) {
+                MPI_Recv(nullptr, 0, MPI_CHAR, 0, 1, c, MPI_STATUS_IGNORE);
+                ++begun;
+                MPI_Recv(data.data(), n, MPI_CHAR, 0, 2, c, MPI_STATUS_IGNORE);
+                continue;
+            }
+            EXPECT_EQ(MPI_Bsend(data.data(), n, MPI_CHAR, 1, 2, c), MPI_SUCCESS);
+            MPI_Send(nullptr, 0, MPI_CHAR, 1, 1, c);
+            MPI_Request r = MPI_REQUEST_NULL;
+            if (round % 2 == 0) {
+                EXPECT_EQ(MPI_Session_flush_buffer(s), MPI_SUCCESS);
+            } else {
+                EXPECT_EQ(MPI_Session_iflush_buffer(s, &r), MPI_SUCCESS);
+                EXPECT_NE(r, MPI_REQUEST_NULL);
+                EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+            }
+            EXPECT_EQ(begun, round + 1);
+        }
         expect_all(c, me, 2);
         close(s);
     });

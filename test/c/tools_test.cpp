@@ -484,6 +484,8 @@ TEST(CTools, EverythingIsInOneCategoryOfTheTree) {
     int n = 0, stamp = -1;
     EXPECT_EQ(MPI_T_category_get_num(&n), MPI_SUCCESS);
     EXPECT_EQ(MPI_T_category_changed(&stamp), MPI_SUCCESS);
+    EXPECT_EQ(stamp, 0); // they never change
+    expect_failure(MPI_T_category_changed(nullptr), MPI_T_ERR_INVALID, {"is a null pointer"});
     std::multiset<int> cvars, pvars, events, children{0}; // the root is nobody's
     for (int i = 0; i < n; ++i) {
         char name[64], desc[256];

@@ -315,6 +315,10 @@ TEST(CErrors, WhatBelongsToNoCommunicatorIsSelfs) {
         MPI_Request_free(&r);
         of.expect(MPI_Wait(&dead, MPI_STATUS_IGNORE), MPI_ERR_REQUEST, MPI_COMM_SELF);
         of.expect(MPI_Start(&dead), MPI_ERR_REQUEST, MPI_COMM_SELF);
+        MPI_Isend(nullptr, 0, MPI_INT, 0, 9, of.comm, &r); // it has left: its handle is that of all that have
+        of.expect(MPI_Start(&r), MPI_ERR_REQUEST, MPI_COMM_SELF);
+        MPI_Recv(nullptr, 0, MPI_INT, 0, 9, of.comm, MPI_STATUS_IGNORE);
+        EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
         auto const no = [](void*, int) -> int { return MPI_ERR_OTHER; };
         auto const fine = [](void*) -> int { return MPI_SUCCESS; };
         MPI_Grequest_start([](void*, MPI_Status*) -> int { return MPI_SUCCESS; }, fine, no, nullptr, &r);

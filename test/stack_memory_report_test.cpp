@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,6 +13,8 @@
 #include <mpt/stack/memory_report.hpp>
 
 #include <unistd.h>
+
+#include "support/huge_pages.hpp"
 
 namespace {
 using namespace mpt;
@@ -93,6 +96,49 @@ TEST(stack_memory_report, tells_what_was_touched_of_memory_that_was_given_back) 
     if (text.find("program                          0      1048576            0") != text.npos)
         GTEST_SKIP() << "the kernel does not tell where pages are";
     EXPECT_NE(text.find("program                          0      1048576      1048576"), text.npos) << text;
+}
+
+/// Bytes in huge pages of the system's pool that this process has, as /proc/self/smaps tells.
+std::uint64_t huge_by_smaps() {
+    std::ifstream smaps{"/proc/self/smaps"};
+    std::uint64_t all = 0;
+    for (std::string line; std::getline(smaps, line);)
+        for (std::string_view const key : {"Shared_Hugetlb:", "Private_Hugetlb:"})
+            if (line.starts_with(key)) all += std::stoull(line.substr(key.size())) << 10;
+    return all;
+}
+/// The column of huge pages of every rank's line of the program, added up.
+std::uint64_t huge_by_report(std::string const& text) {
+    std::istringstream in{text};
+    std::uint64_t all = 0;
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words{line};
+        std::string what;
+        std::uint64_t now = 0, most = 0, touched = 0, huge = 0;
+        if (words >> what && what == "program" && words >> now >> most >> touched >> huge) all += huge;
+    }
+    return all;
+}
+
+TEST(stack_memory_report, of_a_whole_job_agrees_with_smaps_on_huge_pages) {
+    constexpr std::size_t page = 2 << 20;
+    test::huge_pages const pool{5};
+    if (!pool.why_not().empty()) GTEST_SKIP() << pool.why_not();
+    std::uint64_t seen = 0;
+    auto const before = huge_by_smaps();
+    testing::internal::CaptureStderr();
+    local_job(2, config::values{}.set<"MPT_MEMORY_REPORT">("2").set<"MPT_ALLOC_MEM_PG_SZ">("2M"), [&](local& env) {
+        auto const s = env.allocate<char>((env.rank() == 0 ? 2 : 3) * page);
+        for (std::size_t i = env.rank() == 0 ? 0 : page; i < s.size(); i += page)
+            s[i] = 'a'; // two pages each, of two and of three
+        env.world().barrier();
+        if (env.rank() == 0) seen = huge_by_smaps() - before;
+        env.world().barrier();
+        env.deallocate(s);
+    });
+    auto const text = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(seen, 4 * page) << text;
+    EXPECT_EQ(huge_by_report(text), seen) << text;
 }
 
 TEST(stack_memory_report, of_each_rank_goes_into_a_file_that_is_named) {

@@ -504,6 +504,37 @@ TEST(mptrun_pages, are_reserved_for_the_ranks_of_a_job_and_given_back_at_its_end
     EXPECT_EQ(free(), 9u) << "malloc finds them in the pool";
 }
 
+TEST(mptrun_pages, of_an_exact_pool_suffice_and_come_back_when_a_rank_frees_them) {
+    mpt::test::huge_pages_turn const turn;
+    auto const o = parsed("-n 2 -m3hs one"); // 2 * 2 pages
+    auto const none = [](part const&) { return false; };
+    auto const free = [] { return mpt::test::huge_pages::free(); };
+    {
+        mpt::test::huge_pages const pool{4};
+        if (!pool.why_not().empty()) GTEST_SKIP() << pool.why_not();
+        auto const job = mpt::mem::arena::open(mpt::boot::make_segments(2));
+        EXPECT_EQ(reserve_pages(o, *job, none), "");
+        EXPECT_EQ(free(), 0u);
+        for (auto const me : {0, 1}) {
+            mpt::mem::slice_heap rank{job, mpt::rank{me}, 1 << 20};
+            auto const all = rank.allocate(4 << 20, {.page = mpt::bytes{2 << 20}});
+            EXPECT_EQ(rank.placed_as(all.data())->pages_from, "hugetlb");
+            all.front() = all.back() = std::byte{1};
+            EXPECT_EQ(rank.look().user.huge, all.size());
+            rank.deallocate(all);
+            EXPECT_EQ(free(), 2u) << "they are the pool's, no longer the rank's";
+            auto const again = rank.allocate(4 << 20, {.page = mpt::bytes{2 << 20}});
+            EXPECT_EQ(rank.placed_as(again.data())->pages_from, "hugetlb");
+            EXPECT_EQ(again.front(), std::byte{0});
+            EXPECT_EQ(free(), 0u);
+        }
+    }
+    mpt::test::huge_pages const pool{3};
+    auto const job = mpt::mem::arena::open(mpt::boot::make_segments(2));
+    EXPECT_THROW(reserve_pages(o, *job, none), usage_error) << "one page less";
+    EXPECT_EQ(free(), 3u) << "nothing was taken";
+}
+
 TEST(mptrun_pages, of_malloc_are_as_hugetlb_morecore_says_unless_glibc_is_told) {
     EXPECT_EQ(with_morecore("", "yes"), "glibc.malloc.hugetlb=2");
     EXPECT_EQ(with_morecore("glibc.malloc.check=3", "thp"), "glibc.malloc.check=3:glibc.malloc.hugetlb=1");

@@ -187,12 +187,28 @@ TEST(placed_memory, that_is_mandatory_and_not_there_is_an_error_and_preferred_is
     });
 }
 
+/// The policy that the kernel has for the mapping that an address is in; empty where it does not tell.
+std::string policy_in_numa_maps(void const* address) {
+    std::ifstream maps{"/proc/self/numa_maps"};
+    std::string policy;
+    for (std::string line; std::getline(maps, line);) { // "7f0000000000 bind:0 file=..."
+        std::istringstream words{line};
+        std::uintptr_t from = 0;
+        std::string first;
+        if (!(words >> std::hex >> from >> first) || from > reinterpret_cast<std::uintptr_t>(address)) break;
+        policy = first;
+    }
+    return policy;
+}
+
 TEST(placed_memory, is_fast_where_nodes_are_named) {
     variable const named{"MEMKIND_HBW_NODES", "0"};
     auto const here = mem::look_around();
     if (here.nodes.empty()) GTEST_SKIP() << "the system does not say which nodes of memory there are";
-    for (auto const* policy : {"Preferred", "Mandatory", "Interleave"})
-        local_job(1, config::values{}.set<"MPT_ALLOC_MEM_AFFINITY">("M").set<"MPT_ALLOC_MEM_POLICY">(policy), [](local& env) {
+    bool const told = std::ifstream{"/proc/self/numa_maps"}.good();
+    for (auto const& [policy, by_kernel] : std::initializer_list<std::pair<char const*, std::string_view>>{
+             {"Preferred", "prefer"}, {"Mandatory", "bind:0"}, {"Interleave", "interleave:0"}})
+        local_job(1, config::values{}.set<"MPT_ALLOC_MEM_AFFINITY">("M").set<"MPT_ALLOC_MEM_POLICY">(policy), [&](local& env) {
             auto const s = env.allocate<char>(1 << 20);
             auto const is = env.native().heap().placed_as(s.data());
             ASSERT_TRUE(is.has_value());
@@ -200,7 +216,10 @@ TEST(placed_memory, is_fast_where_nodes_are_named) {
             std::ranges::fill(s, 'a');
             auto const stands = mem::look_at(std::as_bytes(s));
             EXPECT_EQ(stands.on(0), stands.touched);
+            if (told) { EXPECT_TRUE(policy_in_numa_maps(s.data()).starts_with(by_kernel)) << policy_in_numa_maps(s.data()); }
+            auto const* const at = s.data();
             env.deallocate(s);
+            if (told) { EXPECT_EQ(policy_in_numa_maps(at), "default"); }
         });
 }
 

@@ -150,6 +150,15 @@ public:
         MPI_Op_create(&after, false, &after_);
     }
     operation(operation const&) = delete;
+    /// A few elements of this kind, in this width.
+    operation(int me, int size, MPI_Comm comm, dice& common, kind what, bool wide, bool persistent)
+        : me_{me}, size_{size}, n_{6}, what_{what}, again{persistent}, large{wide}, in_place_{false}, maps_{false},
+          root_{size - 1}, comm_{comm} {
+        lay_out(common);
+        MPI_Type_contiguous(2, MPI_INT, &pair_);
+        MPI_Type_commit(&pair_);
+        MPI_Op_create(&after, false, &after_);
+    }
 
     /// What is sent, and what must come of it.
     void bring(unsigned seed) {
@@ -282,6 +291,24 @@ TEST(CSchedules, ManyAtOnceGiveEverybodyWhatTheBlockingOnesWould) {
             complete(all, own);
             for (auto const& o : all) EXPECT_EQ(o->handle, MPI_REQUEST_NULL);
         }
+    });
+}
+
+TEST(CSchedules, EachKindIsThereInBothWidthsBegunAndPersistent) {
+    ranks(3, [](int me, int size) {
+        dice common{4711};
+        for (int what = 0; what < kinds; ++what)
+            for (int const form : {0, 1, 2, 3}) {
+                bool const wide = form % 2, persistent = form / 2;
+                operation o{me, size, MPI_COMM_WORLD, common, static_cast<kind>(what), wide, persistent};
+                o.bring(common.seed());
+                EXPECT_EQ(o.begin(), MPI_SUCCESS);
+                o.forget();
+                if (persistent) { EXPECT_EQ(MPI_Start(&o.handle), MPI_SUCCESS); }
+                EXPECT_EQ(MPI_Wait(&o.handle, MPI_STATUS_IGNORE), MPI_SUCCESS);
+                EXPECT_TRUE(o.is_right()) << "kind " << what << (wide ? ", wide" : "") << (persistent ? ", persistent" : "");
+                if (persistent) { EXPECT_EQ(MPI_Request_free(&o.handle), MPI_SUCCESS); }
+            }
     });
 }
 

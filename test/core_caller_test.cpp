@@ -3,18 +3,21 @@
 #include <cstdlib>
 
 #include <gtest/gtest.h>
+#include <search.h>
 
 namespace {
 std::string seen; // by what libc calls back
 
 int compare(void const*, void const*) {
-    seen = mpt::with_caller("two numbers are compared.", reinterpret_cast<void const*>(&std::qsort));
+    seen = mpt::with_caller("two numbers are compared.", reinterpret_cast<void const*>(&::lfind));
     return 0;
 }
 
 TEST(caller, is_the_line_or_the_place_of_the_program_that_called_a_library) {
+    int const number_of = 7;
     int numbers[2]{};
-    std::qsort(numbers, 2, sizeof(int), compare);
+    std::size_t n = 2;
+    ::lfind(&number_of, numbers, &n, sizeof(int), compare); // no sanitizer puts its own in its place
     EXPECT_TRUE(seen.starts_with("two numbers are compared, called at ")) << seen;
     auto const test = seen.find("core_caller");
     ASSERT_NE(test, seen.npos) << seen;

@@ -17,7 +17,7 @@ BESIDE = (*FOLDERS, 'bindings/c')                                               
 GENERATED = {'entries.hpp'}                                                       # written into the build folder
 POSIX_FOLDERS = ('sys', 'linux', 'net', 'netinet', 'arpa', 'asm')
 POSIX = set('''aio.h dirent.h dlfcn.h elf.h execinfo.h fcntl.h ftw.h getopt.h glob.h grp.h ifaddrs.h langinfo.h link.h mqueue.h netdb.h
-    nl_types.h poll.h pty.h pwd.h regex.h sched.h semaphore.h signal.h spawn.h syscall.h syslog.h termios.h ucontext.h unistd.h
+    nl_types.h poll.h pty.h pwd.h regex.h sched.h search.h semaphore.h signal.h spawn.h syscall.h syslog.h termios.h ucontext.h unistd.h
     utime.h utmp.h wait.h wordexp.h'''.split())
 C_LIBRARY = set('''assert complex ctype errno fenv float inttypes limits locale math setjmp stdalign stdarg stdatomic stdbool
     stddef stdint stdio stdlib string threads time uchar wchar'''.split())

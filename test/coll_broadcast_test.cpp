@@ -21,7 +21,7 @@ TYPED_TEST(coll_broadcast, everybody_has_what_the_root_had_whoever_the_root_is) 
 }
 
 TYPED_TEST(coll_broadcast, layouts_may_differ_from_rank_to_rank_at_every_size) {
-    random_steps<TestFixture>(16, 12, [](auto const& team, dice& common, dice& own) {
+    random_steps<TestFixture>(8, 12, [](auto const& team, dice& common, dice& own) {
         auto const seed = common.seed();
         auto const root = static_cast<int>(common.below(static_cast<unsigned>(team.size())));
         auto const n = common.one_of<std::size_t>({0, 1, 5, 4000, 524287, 524288, 524289, 600001});

@@ -12,6 +12,7 @@
 
 #include "support/dice.hpp"
 #include "support/matching_oracle.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
@@ -171,6 +172,7 @@ unsigned number(char const* name, unsigned otherwise) {
 }
 
 template <class Stack> void programs(unsigned lanes, unsigned how_many) {
+    if (mpt::test::sanitized) how_many /= 4; // the shadow of a job's memory takes longer than its messages
     auto const first = number("MPT_SEED", static_cast<unsigned>(std::random_device{}()));
     auto const count = std::getenv("MPT_SEED") ? 1 : number("MPT_PROGRAMS", how_many);
     std::printf("seeds %u to %u\n", first, first + count - 1);

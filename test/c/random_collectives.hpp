@@ -49,6 +49,37 @@ struct collective_types {
     ~collective_types() { MPI_Type_free(&gapped), MPI_Type_free(&pair), MPI_Op_free(&map), MPI_Op_free(&sum); }
 };
 
+/// From scan on, those that intercommunicators do not have.
+enum class collective_kind {
+    barrier,
+    broadcast,
+    gather,
+    gatherv,
+    scatter,
+    scatterv,
+    allgather,
+    allgatherv,
+    alltoall,
+    alltoallv,
+    alltoallw,
+    reduce,
+    allreduce,
+    reduce_scatter,
+    reduce_scatter_block,
+    scan,
+    exscan
+};
+constexpr unsigned collective_kinds = static_cast<unsigned>(collective_kind::exscan) + 1;
+
+/// An array that either form of a function takes.
+struct both {
+    std::vector<int> small;
+    std::vector<MPI_Count> wide;
+    void add(int n) { small.push_back(n), wide.push_back(n); }
+    operator int const*() const { return small.data(); }
+    operator MPI_Count const*() const { return wide.data(); }
+};
+
 class random_collective {
     using dice = mpt::test::dice;
     using row = std::vector<unsigned>;
@@ -57,36 +88,11 @@ public:
     enum class form { blocking, begun, persistent };
 
 private:
-    enum kind {
-        barrier,
-        broadcast,
-        gather,
-        gatherv,
-        scatter,
-        scatterv,
-        allgather,
-        allgatherv,
-        alltoall,
-        alltoallv,
-        alltoallw,
-        reduce,
-        allreduce,
-        reduce_scatter,
-        reduce_scatter_block,
-        scan,
-        exscan
-    };
+    using kind = collective_kind;
+    using enum collective_kind;
     static constexpr int everybody = 77;
     static constexpr unsigned untouched = 0xabababab;
 
-    /// An array that either form of a function takes.
-    struct both {
-        std::vector<int> small;
-        std::vector<MPI_Count> wide;
-        void add(int n) { small.push_back(n), wide.push_back(n); }
-        operator int const*() const { return small.data(); }
-        operator MPI_Count const*() const { return wide.data(); }
-    };
     /// Blocks of numbers, one for each of some ranks, with gaps between them where a function takes displacements; each number may
     /// have a gap behind it.
     struct buffer {
@@ -273,7 +279,7 @@ public:
     random_collective(members_of const& comm, collective_types const& use, int me, form how, unsigned seed, dice& own)
         : comm_{comm}, use_{use}, me_{me}, shape_seed_{seed}, how_{how}, large_{own.coin()} {
         dice common{seed};
-        what_ = static_cast<kind>(common.below(comm.inter ? scan : exscan + 1));
+        what_ = static_cast<kind>(common.below(comm.inter ? static_cast<unsigned>(scan) : collective_kinds));
         op_ = static_cast<int>(common.below(4));
         n_ = 2 * common.one_of({0, 1, 3, 50, 600, 5000});
         if (common.below(40) == 0) n_ = 140'000; // cut into pieces by some algorithms
@@ -372,14 +378,14 @@ public:
         return std::equal(in_.memory.begin(), in_.memory.begin() + n, in_.wanted.begin());
     }
     std::string name() const {
-        static constexpr char const* kinds[]{"barrier",   "bcast",     "gather",     "gatherv",        "scatter",
+        static constexpr char const* names[]{"barrier",   "bcast",     "gather",     "gatherv",        "scatter",
                                              "scatterv",  "allgather", "allgatherv", "alltoall",       "alltoallv",
                                              "alltoallw", "reduce",    "allreduce",  "reduce_scatter", "reduce_scatter_block",
                                              "scan",      "exscan"};
         static constexpr char const* forms[]{"blocking", "begun", "persistent"};
-        return std::string{forms[static_cast<int>(how_)]} + ' ' + kinds[what_] + (in_place_ ? " in place" : "") +
-               (comm_.inter ? " between sides" : "") + ", n " + std::to_string(n_) + ", operation " + std::to_string(op_) +
-               ", root " + std::to_string(root_) + (large_ ? ", large count" : "");
+        return std::string{forms[static_cast<int>(how_)]} + ' ' + names[static_cast<int>(what_)] +
+               (in_place_ ? " in place" : "") + (comm_.inter ? " between sides" : "") + ", n " + std::to_string(n_) +
+               ", operation " + std::to_string(op_) + ", root " + std::to_string(root_) + (large_ ? ", large count" : "");
     }
 };
 

@@ -21,45 +21,10 @@ int value(unsigned seed, int from, int to, int k) {
     return static_cast<int>((seed + 31u * static_cast<unsigned>(from) + 1009u * static_cast<unsigned>(to)) * 2654435761u) + k;
 }
 
-/// An array that either form of a function takes.
-struct both {
-    std::vector<int> small;
-    std::vector<MPI_Count> wide;
-    void add(int n) { small.push_back(n), wide.push_back(n); }
-    operator int const*() const { return small.data(); }
-    operator MPI_Count const*() const { return wide.data(); }
-};
-
-/// Pairs of ints as maps x -> a x + b, one after the other: associative, and does not commute.
-void after(void* in, void* inout, int* n, MPI_Datatype*) {
-    auto const* const l = static_cast<unsigned*>(in);
-    auto* const r = static_cast<unsigned*>(inout);
-    for (int i = 0; i < 2 * *n; i += 2) {
-        r[i + 1] += l[i + 1] * r[i];
-        r[i] *= l[i];
-    }
-}
-
-enum kind {
-    barrier,
-    broadcast,
-    gather,
-    gatherv,
-    scatter,
-    scatterv,
-    allgather,
-    allgatherv,
-    alltoall,
-    alltoallv,
-    alltoallw,
-    reduce,
-    allreduce,
-    scan,
-    exscan,
-    reduce_scatter,
-    reduce_scatter_block,
-    kinds
-};
+constexpr auto& after = mpt::c::test::collective_types::after;
+using mpt::c::test::both;
+using kind = mpt::c::test::collective_kind;
+using enum mpt::c::test::collective_kind;
 
 #define STARTED(begun, begun_c, init, init_c, ...)                                                                             \
     (again ? (large ? init_c(__VA_ARGS__, MPI_INFO_NULL, &handle) : init(__VA_ARGS__, MPI_INFO_NULL, &handle))                 \
@@ -142,8 +107,9 @@ public:
 
     operation(int me, int size, MPI_Comm comm, dice& common, dice& own, bool persistent)
         : me_{me}, size_{size}, n_{2 * static_cast<int>(common.one_of({0, 1, 3, 50, 3000}))},
-          what_{static_cast<kind>(common.below(kinds))}, again{persistent}, large{own.coin()}, in_place_{common.coin()},
-          maps_{common.coin()}, root_{static_cast<int>(common.below(static_cast<unsigned>(size)))}, comm_{comm} {
+          what_{static_cast<kind>(common.below(mpt::c::test::collective_kinds))}, again{persistent}, large{own.coin()},
+          in_place_{common.coin()}, maps_{common.coin()}, root_{static_cast<int>(common.below(static_cast<unsigned>(size)))},
+          comm_{comm} {
         lay_out(common);
         MPI_Type_contiguous(2, MPI_INT, &pair_);
         MPI_Type_commit(&pair_);
@@ -228,7 +194,6 @@ public:
         case exscan: return EXSCAN(from, to, count, type, op, comm_);
         case reduce_scatter: return REDUCE_SCATTER(from, to, counts, type, op, comm_);
         case reduce_scatter_block: return REDUCE_SCATTER_BLOCK(from, to, count, type, op, comm_);
-        case kinds: break;
         }
         return MPI_ERR_OTHER;
     }
@@ -259,7 +224,7 @@ void complete(operations& all, dice& own) {
         for (int done = 0; !done;) EXPECT_EQ(MPI_Testall(n, requests.data(), &done, MPI_STATUSES_IGNORE), MPI_SUCCESS);
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
-        EXPECT_TRUE(all[i]->is_right()) << "kind " << all[i]->what();
+        EXPECT_TRUE(all[i]->is_right()) << "kind " << static_cast<int>(all[i]->what());
         all[i]->handle = requests[i];
     }
 }
@@ -297,7 +262,7 @@ TEST(CSchedules, ManyAtOnceGiveEverybodyWhatTheBlockingOnesWould) {
 TEST(CSchedules, EachKindIsThereInBothWidthsBegunAndPersistent) {
     ranks(3, [](int me, int size) {
         dice common{4711};
-        for (int what = 0; what < kinds; ++what)
+        for (int what = 0; what < static_cast<int>(mpt::c::test::collective_kinds); ++what)
             for (int const form : {0, 1, 2, 3}) {
                 bool const wide = form % 2, persistent = form / 2;
                 operation o{me, size, MPI_COMM_WORLD, common, static_cast<kind>(what), wide, persistent};

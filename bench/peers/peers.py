@@ -75,6 +75,7 @@ def shmem_jobs(o):
     sized = [*batch, '-m', o.m or ('8:65536' if o.quick else '1:1048576')]
     yield from ((w, 2, [*sized, w]) for w in ('latency', 'bw', 'signal'))
     yield from ((w, 2, [*batch, w]) for w in ('rate', 'atomics'))
+    yield from (('pairs', n, [*batch, 'pairs']) for n in ((4,) if o.quick else (4, 16)))
     for w in ('threads', 'contexts'):
         yield w, 2, [*batch, '-T', '4' if o.quick else '16', w]
         yield f'{w} of 7', 2, [*batch, '-T', '8' if o.quick else '16', '-c', '7', w]

@@ -10,6 +10,7 @@
  *     rate          windows of 64 non-blocking puts of 8 bytes and a quiet: by the default context, by two contexts in turn, by a
  *                   private one; and by p
  *     atomics       fetching ones; an add as windows of 64 and a quiet
+ *     pairs         the first half of the PEs at once, each with one of the second half: such windows; fetching adds
  *     signal        data and a flag there and back, half of it: put, fence, p; and put_signal, its flag beside the data, and
  *                   (_static) in another segment
  *     threads       windows of 64 non-blocking puts of 8 bytes and a quiet by PE 0's threads, all threads' together: by the default
@@ -163,6 +164,24 @@ static void atomics(void) {
     say("shmem_swap", 8, time_of(swap, 8) * 1e6, "us");
     say("shmem_cswap", 8, time_of(cswap, 8) * 1e6, "us");
     say("shmem_rate_add", 8, per_s(time_of(add_window, 8)), "M/s");
+}
+
+/* --- many PEs at once ------------------------------------------------------------------------------------------------- */
+
+static void pair_window(shmem_ctx_t ctx, long bytes) {
+    if (me >= size / 2) return;
+    for (int i = 0; i < window; ++i) shmem_ctx_putmem_nbi(ctx, there, here, (size_t)bytes, me + size / 2);
+    shmem_ctx_quiet(ctx);
+}
+static void pair_fetch_add(shmem_ctx_t ctx, long bytes) {
+    (void)bytes;
+    if (me < size / 2) got = shmem_ctx_long_atomic_fetch_add(ctx, (long*)there, 1, me + size / 2);
+}
+static void pairs(void) {
+    double const several = size / 2;
+    say("shmem_pairs_nbi", 8, several * per_s(time_of(pair_window, 8)), "M/s");
+    say("shmem_pairs_nbi", 1024, several * per_s(time_of(pair_window, 1024)), "M/s");
+    say("shmem_pairs_fetch_add", 8, several / time_of(pair_fetch_add, 8) * 1e-6, "M/s");
 }
 
 /* --- data and a flag, there and back --------------------------------------------------------------------------------- */
@@ -326,9 +345,15 @@ static struct {
     char const* name;
     void (*run)(void);
     int least_pes;
-} const tests[] = {{"latency", latency, 2},          {"bw", bandwidth, 2},           {"rate", rate, 2},
-                   {"atomics", atomics, 2},          {"signal", signals, 2},         {"threads", rates_of_threads, 2},
-                   {"contexts", beside_contexts, 2}, {"collectives", collectives, 1}};
+} const tests[] = {{"latency", latency, 2},
+                   {"bw", bandwidth, 2},
+                   {"rate", rate, 2},
+                   {"atomics", atomics, 2},
+                   {"pairs", pairs, 2},
+                   {"signal", signals, 2},
+                   {"threads", rates_of_threads, 2},
+                   {"contexts", beside_contexts, 2},
+                   {"collectives", collectives, 1}};
 enum { how_many = sizeof tests / sizeof *tests };
 
 static int find(char const* name) {
@@ -342,7 +367,7 @@ static char const usage[] = "usage: shmem_bench [-m LEAST:MOST] [-t SECONDS] [-T
                             "  -t   how long a figure's batch is (0.02)\n"
                             "  -T   the most threads, and the most contexts (4)\n"
                             "  -c   SHMEM_MAX_CTX\n"
-                            "  TEST latency bw rate atomics signal threads contexts (on 2 PEs) collectives\n";
+                            "  TEST latency bw rate atomics pairs signal threads contexts (on 2 PEs) collectives\n";
 
 static int options(int argc, char** argv) {
     int i = 1;

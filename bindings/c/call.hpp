@@ -7,8 +7,8 @@
 ///   Where there is no error nothing is spent but the checks. An exception of the user's own functions passes through.
 ///   The object whose handler is called is the call's first communicator (window, file); that of its request or message; the session
 ///   that is named, or that a group comes from; MPI_COMM_SELF where there is none. Where that is not there either (sessions without
-///   the world model), an error ends the job. A call that is given the error handler of a new object has that one called. The handler runs after the catch: no state of ours is half-done, and it
-///   may call MPI, throw, or longjmp.
+///   the world model), an error ends the job. A call that is given the error handler of a new object has that one called. The handler
+///   runs after the catch: no state of ours is half-done, and it may call MPI, throw, or longjmp.
 ///
 ///   Source   MPI-4.1 chapter 9.    Tests    test/c/*_test.cpp
 #pragma once

@@ -42,7 +42,7 @@ std::string where(binding& b, raised_on const& object) {
     if (!is_up(b)) end(b, code, sentence);
     code = (code & 255) == 0 ? 1 : code & 255;
     std::fprintf(stderr, "mpt: rank %d of %d (process %d) ends with exit code %d: %s\n", b.world->me.value, b.world->size(),
-                 ::getpid(), code, sentence.c_str());
+                 ::getpid(), code, with_caller(sentence, reinterpret_cast<void const*>(&handle_error)).c_str());
     std::fflush(stderr);
     ::_exit(code);
 }

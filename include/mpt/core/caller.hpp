@@ -5,7 +5,7 @@
 ///
 ///   For the sentence with which a job ends: it runs addr2line, two seconds at most. A call that the compiler made the last jump of
 ///   a function is seen at that function's own caller.
-///   Tests   test/proc/messages_test.cpp
+///   Tests   test/core_caller_test.cpp, test/proc/messages_test.cpp
 #pragma once
 #include <string>
 #include <string_view>

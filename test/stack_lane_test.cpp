@@ -267,7 +267,7 @@ template <class Lock> struct stack_lane_threads : testing::Test {
     using stack_type = stack<counting_world, Lock, wait::sleep>;
     using environment_type = environment<stack_type>;
 
-    /// Runs body(env) on each of n ranks while naps end by wake-ups only. Leaving is met by time, so it comes after that.
+    /// Runs body(env) on each of n ranks while naps end by wake-ups only.
     template <class Body> static void without_time(int n, Body&& body) {
         test::watchdog const guard{"threads of one rank: a completion that nobody rang for"};
         std::barrier all{n};
@@ -297,6 +297,20 @@ template <class Lock> struct stack_lane_threads : testing::Test {
 };
 TYPED_TEST_SUITE(stack_lane_threads, locks);
 
+TYPED_TEST(stack_lane_threads, the_last_to_leave_wakes_those_that_wait_for_it) {
+    test::watchdog const guard{"leaving: the last rings nobody"};
+    std::barrier all{3};
+    int naps = 0;
+    local_job<typename TestFixture::stack_type>(3, [&](auto& env) {
+        env.world().barrier();
+        all.arrive_and_wait();
+        if (env.world().rank() == 0) naps = counting_world::naps, counting_world::patient = true;
+        all.arrive_and_wait();
+        if (env.world().rank() == 0)
+            while (counting_world::naps < naps + 2) std::this_thread::yield();
+    });
+    counting_world::patient = false;
+}
 TYPED_TEST(stack_lane_threads, a_message_to_oneself_wakes_the_thread_that_sleeps_over_it) {
     this->without_time(1, [this](auto& env) {
         auto const world = env.world();

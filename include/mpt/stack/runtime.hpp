@@ -230,7 +230,16 @@ private:
     }
     void meet_serving(waiting const& about) {
         auto const meeting = job_.arrive();
+        if (job_.all_here(meeting)) ring_the_others();
         lanes_.front()->wait(about, [&](auto&) { return job_.all_here(meeting); });
+    }
+    /// They wait on their first lanes, and may sleep.
+    void ring_the_others() noexcept {
+        if constexpr (lane<Stack>::neighbourly) {
+            auto& mine = *lanes_.front();
+            for (rank r = 0; r < size(); r = r + 1)
+                if (auto* const bell = r == me() ? nullptr : mine.bell_of(r)) bell->ring(world_, mine.fences());
+        }
     }
     void all_met() {
         met_ = true;

@@ -107,7 +107,7 @@ TEST(coll_together, ranks_stay_in_step_after_sizes_that_differ) {
 }
 
 TEST(coll_together, a_rank_that_sleeps_is_woken) {
-    random_programs(6, 15, {from_the_first_call().set<"MPT_WAIT">("sleep").set<"MPT_NAP">("10000000")});
+    random_programs(6, 15, {from_the_first_call().set<"MPT_WAIT">("sleep").set<"MPT_NAP">("1000000")});
 }
 
 TEST(coll_together, nobody_leaves_a_barrier_before_everybody_came) {

@@ -257,6 +257,7 @@ TYPED_TEST(shmem_memory, spans_go_and_come_in_strides_and_blocks_and_must_hold_t
         pe->iput(&a[0], values{data}, 2, 4, 6, other);      // 0 4 8 12 16 20 to 0 2 4 6 8 10
         pe->ibput(&a[20], values{data}, 3, 7, 2, 3, other); // 0 1, 7 8, 14 15 to 20 21, 23 24, 26 27
         pe->put_nbi(&a[30], values{data}.first(5), other);
+        pe->iput_nbi(&a[36], values{data}, 1, 3, 2, other); // 0 3 to 36 37
         pe->quiet();
         pe.barrier_all();
         int const from = 100 * other;
@@ -268,7 +269,12 @@ TYPED_TEST(shmem_memory, spans_go_and_come_in_strides_and_blocks_and_must_hold_t
         pe->iget(std::span{back}, &a[0], 4, 2, 6, other);
         pe->ibget(std::span{blocks}, &a[20], 7, 3, 2, 3, other);
         pe->get_nbi(std::span{plain}, &a[30], other);
+        std::vector<int> third(2), pair(2);
+        pe->iget_nbi(std::span{third}, &a[36], 1, 1, 2, other);
+        pe->ibget_nbi(std::span{pair}, &a[26], 2, 3, 2, 1, other);
         pe->quiet();
+        EXPECT_EQ(third, (std::vector<int>{data[0], data[3]}));
+        EXPECT_EQ(pair, (std::vector<int>{data[14], data[15]}));
         for (std::size_t i = 0; i < 21; ++i) EXPECT_EQ(back[i], i % 4 == 0 ? data[i] : -1);
         for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(blocks[i], i % 7 < 2 ? data[i] : -1);
         EXPECT_EQ(blocks[16], -1);
@@ -297,6 +303,65 @@ TYPED_TEST(shmem_memory, puts_are_done_when_they_return_where_that_is_asked_for)
             for (int const i : {0, 49, 50, 98}) ASSERT_EQ(a[static_cast<std::size_t>(i)], 10 * round + before);
             ASSERT_EQ(a[99], round);
             pe.sync_all();
+        }
+        pe.barrier_all();
+    });
+}
+
+/// Does `change` leave the bell behind that PE 1 sleeps on?
+bool rings(auto& pe, auto const& change) {
+    auto& lane = pe.memory().run().lane_at(0);
+    auto* const bell = lane.bell_of(1);
+    auto const armed = bell->arm(lane.fences());
+    change();
+    return bell->arm(lane.fences()) != armed;
+}
+using sleepers = pes<mpt::local_stack>;
+auto one_lane() { return sleepers::small().set<"MPT_LANES">("1"); }
+
+TEST(shmem_memory_wakes, whatever_changes_the_memory_of_one_who_sleeps_soon_rings) {
+    sleepers::on(2, mpt::config::values{one_lane()}.set<"MPT_WAIT">("sleep"), [](auto& pe) {
+        sleepers::array<long> a{pe, 40};
+        sleepers::array<std::uint64_t> word{pe, 1};
+        std::vector<long> const many(40, 1);
+        std::span<long const> const all{many};
+        if (pe.me() == 0) {
+            EXPECT_TRUE(pe.memory().rings());
+            EXPECT_FALSE(rings(pe, [] {}));
+            EXPECT_FALSE(rings(pe, [&] { EXPECT_EQ(pe->g(&a[0], 1), 0); }));
+            EXPECT_FALSE(rings(pe, [&] { EXPECT_EQ(pe->fetch(&a[0], 1), 0); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->p(&a[0], 2l, 1); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->put(&a[0], all.first(1), 1); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->put(&a[0], all, 1); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->put_nbi(&a[0], all, 1); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->iput(&a[0], all, 2, 1, 3, 1); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->ibput_nbi(&a[0], all, 3, 2, 2, 3, 1); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->set(&a[0], 5, 1); }));
+            EXPECT_TRUE(rings(pe, [&] { EXPECT_EQ(pe->swap(&a[0], 6, 1), 5); }));
+            EXPECT_TRUE(rings(pe, [&] { EXPECT_EQ(pe->compare_swap(&a[0], 6, 7, 1), 6); }));
+            EXPECT_FALSE(rings(pe, [&] { EXPECT_EQ(pe->compare_swap(&a[0], 6, 8, 1), 7); }));
+            EXPECT_TRUE(rings(pe, [&] { EXPECT_EQ(pe->fetch_add(&a[0], 1, 1), 7); }));
+            EXPECT_TRUE(rings(pe, [&] { EXPECT_EQ(pe->fetch_and(&a[0], 12, 1), 8); }));
+            EXPECT_TRUE(rings(pe, [&] { EXPECT_EQ(pe->fetch_or(&a[0], 1, 1), 8); }));
+            EXPECT_TRUE(rings(pe, [&] { EXPECT_EQ(pe->fetch_xor(&a[0], 3, 1), 9); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->add(&a[0], 1, 1); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->bit_and(&a[0], 3, 1); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->bit_or(&a[0], 4, 1); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->bit_xor(&a[0], 5, 1); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->put_signal(&a[0], all, &word[0], 1, signal_op::set, 1); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->signal(&word[0], 1, signal_op::add, 1); }));
+        }
+        pe.barrier_all();
+    });
+}
+TEST(shmem_memory_wakes, where_nobody_sleeps_soon_only_signals_ring) {
+    sleepers::on(2, mpt::config::values{one_lane()}.set<"MPT_WAIT">("spin"), [](auto& pe) {
+        sleepers::array<long> a{pe, 2};
+        sleepers::array<std::uint64_t> word{pe, 1};
+        if (pe.me() == 0) {
+            EXPECT_FALSE(pe.memory().rings());
+            EXPECT_FALSE(rings(pe, [&] { pe->p(&a[0], 2l, 1), pe->add(&a[1], 1, 1); }));
+            EXPECT_TRUE(rings(pe, [&] { pe->signal(&word[0], 1, signal_op::set, 1); }));
         }
         pe.barrier_all();
     });

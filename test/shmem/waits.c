@@ -1,4 +1,6 @@
 /* Waiting for memory and testing it, for every type: a PE's elements are set by the one before it, one by one. Locks, and order. */
+#include <time.h>
+
 #include "check.h"
 
 enum { n_most = 6 };
@@ -152,44 +154,111 @@ static void ordered(void) {
     shmem_ctx_destroy(ctx);
 }
 
-/* Each call that may change a word of another PE's wakes who waits for it. */
-static uint64_t changed;
-static void change(int how, int pe) {
-    uint64_t const one = 1;
+/* Each call that may change a word of another PE's wakes who waits for it, wherever the word is, and whichever of many it is. */
+enum { n_words = 40, changes = 37 };
+static uint64_t words[n_words];
+
+/* The last of the PE's words was 2, and will not be. */
+static void change(int how, uint64_t* all, int pe) {
+    uint64_t ones[n_words], was = 2;
+    uint64_t* const at = all + n_words - 1;
+    for (int i = 0; i < n_words; i++) ones[i] = 1;
     switch (how) {
-    case 0: shmem_uint64_p(&changed, 1, pe); break;
-    case 1: shmem_uint64_put(&changed, &one, 1, pe); break;
-    case 2: shmem_uint64_atomic_set(&changed, 1, pe); break;
-    case 3: shmem_uint64_atomic_add(&changed, 1, pe); break;
-    case 4: shmem_uint64_atomic_inc(&changed, pe); break;
-    case 5: shmem_uint64_atomic_or(&changed, 1, pe); break;
-    case 6: shmem_uint64_atomic_xor(&changed, 1, pe); break;
-    case 7: EXPECT(shmem_uint64_atomic_swap(&changed, 1, pe) == 0); break;
-    case 8: EXPECT(shmem_uint64_atomic_compare_swap(&changed, 0, 1, pe) == 0); break;
-    case 9: EXPECT(shmem_uint64_atomic_fetch_add(&changed, 1, pe) == 0); break;
-    case 10: EXPECT(shmem_uint64_atomic_fetch_inc(&changed, pe) == 0); break;
-    case 11: EXPECT(shmem_uint64_atomic_fetch_or(&changed, 1, pe) == 0); break;
-    case 12: EXPECT(shmem_uint64_atomic_fetch_xor(&changed, 1, pe) == 0); break;
-    case 13: shmem_uint64_put_signal((uint64_t*)(void*)cells_, &one, 1, &changed, 1, SHMEM_SIGNAL_ADD, pe); break;
-    case 14: shmem_uint64_put_nbi(&changed, &one, 1, pe), shmem_quiet(); break;
-    default: shmem_putmem(&changed, &one, sizeof one, pe); break;
+    case 0: shmem_uint64_p(at, 1, pe); break;
+    case 1: shmem_uint64_put(at, ones, 1, pe); break;
+    case 2: shmem_uint64_put(all, ones, n_words, pe); break;
+    case 3: shmem_putmem(at, ones, sizeof *ones, pe); break;
+    case 4: shmem_putmem(all, ones, sizeof ones, pe); break;
+    case 5: shmem_put8((char*)at + 1, ones, 1, pe); break;
+    case 6: shmem_put128(at - 1, ones, 1, pe); break;
+    case 7: shmem_uint64_iput(at - 4, ones, 2, 1, 3, pe); break;
+    case 8: shmem_uint64_ibput(at - 4, ones, 3, 2, 2, 2, pe); break;
+    case 9: shmem_uint64_put_nbi(at, ones, 1, pe), shmem_quiet(); break;
+    case 10: shmem_uint64_put_nbi(all, ones, n_words, pe), shmem_quiet(); break;
+    case 11: shmem_putmem_nbi(all, ones, sizeof ones, pe), shmem_quiet(); break;
+    case 12: shmem_uint64_atomic_set(at, 1, pe); break;
+    case 13: shmem_uint64_atomic_add(at, 1, pe); break;
+    case 14: shmem_uint64_atomic_inc(at, pe); break;
+    case 15: shmem_uint64_atomic_and(at, 1, pe); break;
+    case 16: shmem_uint64_atomic_or(at, 1, pe); break;
+    case 17: shmem_uint64_atomic_xor(at, 1, pe); break;
+    case 18: was = shmem_uint64_atomic_swap(at, 1, pe); break;
+    case 19: was = shmem_uint64_atomic_compare_swap(at, 2, 1, pe); break;
+    case 20: was = shmem_uint64_atomic_fetch_add(at, 1, pe); break;
+    case 21: was = shmem_uint64_atomic_fetch_inc(at, pe); break;
+    case 22: was = shmem_uint64_atomic_fetch_and(at, 1, pe); break;
+    case 23: was = shmem_uint64_atomic_fetch_or(at, 1, pe); break;
+    case 24: was = shmem_uint64_atomic_fetch_xor(at, 1, pe); break;
+    case 25: shmem_uint64_atomic_swap_nbi(&was, at, 1, pe), shmem_quiet(); break;
+    case 26: shmem_uint64_atomic_compare_swap_nbi(&was, at, 2, 1, pe), shmem_quiet(); break;
+    case 27: shmem_uint64_atomic_fetch_add_nbi(&was, at, 1, pe), shmem_quiet(); break;
+    case 28: shmem_uint64_atomic_fetch_inc_nbi(&was, at, pe), shmem_quiet(); break;
+    case 29: shmem_uint64_atomic_fetch_and_nbi(&was, at, 1, pe), shmem_quiet(); break;
+    case 30: shmem_uint64_atomic_fetch_or_nbi(&was, at, 1, pe), shmem_quiet(); break;
+    case 31: shmem_uint64_atomic_fetch_xor_nbi(&was, at, 1, pe), shmem_quiet(); break;
+    case 32: shmem_uint64_put_signal(all, ones, 20, at, 1, SHMEM_SIGNAL_SET, pe); break;
+    case 33: shmem_uint64_put_signal(all, ones, 20, at, 1, SHMEM_SIGNAL_ADD, pe); break;
+    case 34: shmem_signal_set(at, 1, pe); break;
+    case 35: shmem_signal_add(at, 1, pe); break;
+    default: shmem_uint64_put_signal_nbi(all, ones, 20, at, 1, SHMEM_SIGNAL_SET, pe), shmem_quiet(); break;
     }
+    EXPECT(was == 2);
 }
-static void woken(void) {
+static void woken(uint64_t* all) {
     int const next = (shmem_my_pe() + 1) % shmem_n_pes();
-    for (int how = 0; how < 16; how++) {
-        changed = 0;
+    for (int how = 0; how < changes; how++) {
+        all[n_words - 1] = 2;
         shmem_barrier_all();
-        change(how, next);
-        shmem_uint64_wait_until(&changed, SHMEM_CMP_NE, 0);
-        EXPECT(changed == 1);
+        change(how, all, next);
+        shmem_uint64_wait_until(&all[n_words - 1], SHMEM_CMP_NE, 2);
         shmem_barrier_all();
     }
 }
 
-int main(void) {
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+/* A PE that is asleep, for a second at least if nobody rings, is awake soon after its word has changed: in one of three tries, for
+   this machine may have other things to do. */
+static void rung(uint64_t* all) {
+    static double began;
+    int const me = shmem_my_pe(), peer = me ^ 1, waits = me % 2;
+    for (int how = 0; how < changes; how++) {
+        double best = 1e9;
+        for (int again = 0; again < 3; again++) {
+            all[n_words - 1] = 2;
+            shmem_barrier_all();
+            if (waits) {
+                shmem_uint64_wait_until(&all[n_words - 1], SHMEM_CMP_NE, 2);
+                double const awake = now();
+                shmem_barrier_all();
+                double const late = awake - shmem_double_g(&began, peer);
+                if (late < best) best = late;
+            } else {
+                nanosleep(&(struct timespec){0, 10000000}, NULL);
+                began = now();
+                if (peer < shmem_n_pes()) change(how, all, peer);
+                shmem_barrier_all();
+            }
+        }
+        if (waits && best > 0.5) printf("who waits for change %d sleeps on for %.3f s\n", how, best), failures++;
+    }
+}
+
+/* With an argument: this only, where waiters are asked to sleep. */
+int main(int argc, char** argv) {
+    (void)argv;
     shmem_init();
-    woken();
+    uint64_t* const allocated = shmem_calloc(n_words, sizeof *allocated);
+    if (argc > 1) {
+        rung(words), rung(allocated);
+        shmem_free(allocated);
+        return ended();
+    }
+    woken(words), woken(allocated);
+    shmem_free(allocated);
 #define RUN(NAME, T) simple_##NAME(), many_##NAME();
     MPT_AMO_TYPES(RUN)
     simple_short(), simple_ushort(), old_short(), old_int(), old_long(), old_longlong(), of_longs();

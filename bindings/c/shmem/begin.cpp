@@ -31,7 +31,7 @@ void fill_in(engine& e) {
     }
     the_job = {heap.data(),     memory.is_direct(heap.data()) ? heap.size() : 0,
                e.places.data(), memory.me().value,
-               memory.size(),   e.job().run().job().scarce()};
+               memory.size(),   memory.rings()};
 }
 
 void finish(engine& e) {

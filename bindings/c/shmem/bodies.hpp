@@ -41,7 +41,7 @@ inline void move_word(void* into, void const* from, std::size_t n) noexcept {
 /// Apart, so that words need no stack.
 [[gnu::noinline]] inline void put_bytes(shmem_ctx_t ctx, void* at, void const* source, std::size_t n, int pe) {
     std::memmove(at, source, n);
-    if (n <= sizeof(std::uint64_t)) told(ctx, pe); // it may be a flag
+    told(ctx, pe);
 }
 
 inline void put(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
@@ -89,6 +89,8 @@ template <class T> T get_one(shmem_ctx_t ctx, T const* source, int pe) {
 /// Blocks of `block` elements of `width` bytes; strides count elements.
 inline void put_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
                         std::size_t block, std::size_t blocks, std::size_t width, int pe) {
+    if (!reach(ctx, dest, pe)) [[unlikely]]
+        return far::put_strided(ctx, dest, source, dst, sst, block, blocks, width, pe);
     auto* to = static_cast<std::byte*>(dest);
     auto const* from = static_cast<std::byte const*>(source);
     auto const step = static_cast<std::ptrdiff_t>(width);
@@ -96,6 +98,8 @@ inline void put_strided(shmem_ctx_t ctx, void* dest, void const* source, std::pt
 }
 inline void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
                         std::size_t block, std::size_t blocks, std::size_t width, int pe) {
+    if (!reach(ctx, source, pe)) [[unlikely]]
+        return far::get_strided(ctx, dest, source, dst, sst, block, blocks, width, pe);
     auto* to = static_cast<std::byte*>(dest);
     auto const* from = static_cast<std::byte const*>(source);
     auto const step = static_cast<std::ptrdiff_t>(width);

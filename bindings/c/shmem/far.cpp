@@ -57,6 +57,14 @@ void put(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe)
 void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
     guarded([=] { here().memory().get(dest, source, n, world_of(ctx, pe)); });
 }
+void put_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t block,
+                 std::size_t blocks, std::size_t width, int pe) {
+    guarded([=] { here().memory().put(dest, source, {dst, sst, block, blocks, width}, world_of(ctx, pe)); });
+}
+void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t block,
+                 std::size_t blocks, std::size_t width, int pe) {
+    guarded([=] { here().memory().get(dest, source, {dst, sst, block, blocks, width}, world_of(ctx, pe)); });
+}
 void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, void const* value, void* old, int pe) {
     guarded([=] {
         with_type(kind, [=]<class T>(T) {

@@ -37,6 +37,11 @@ namespace far {
 // --- memory that is not in the symmetric heap ---------------------------------------------------------------------------------
 void put(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe);
 void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe);
+/// Blocks of `block` elements of `width` bytes; strides count elements.
+void put_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t block,
+                 std::size_t blocks, std::size_t width, int pe);
+void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t block,
+                 std::size_t blocks, std::size_t width, int pe);
 /// The element becomes what it was `op` *value; *old is what it was.
 void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, void const* value, void* old, int pe);
 /// Without what it was, and complete at quiet.

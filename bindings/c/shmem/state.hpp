@@ -29,7 +29,7 @@ struct job_view {
     std::size_t bytes = 0;
     std::byte* const* places = nullptr; // everybody's heap, as it is mapped here
     int me = -1, size = 0;
-    bool rings = false; // CPUs are scarce: who waits for memory sleeps, and is rung
+    bool rings = false; // somebody sleeps soon: who waits for memory is rung
 };
 
 struct context_view {

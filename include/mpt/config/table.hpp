@@ -266,7 +266,7 @@ consteval auto rows() {
             "empty polls before the first yield, where CPUs are not scarce", guess),
         count ("MPT_YIELD", 200, 0, 1'000'000'000, local,
             "empty polls, each with a yield, before the first sleep", guess),
-        count ("MPT_NAP", 2000, 1, 10'000'000, local,
+        count ("MPT_NAP", 2000, 1, 1'000'000, local,
             "microseconds: the longest sleep before a waiting rank looks again", guess),
         word  ("MPT_WAIT", "auto", "auto|spin|yield|sleep", local,
             "the most a waiting rank does to give its CPU away; auto: by how scarce CPUs are", guess),

@@ -11,16 +11,15 @@
 ///             What an agent does is complete at quiet(); of a put, where MPT_PUT_EARLY is off, when it returns.
 ///   Order     fence() orders the stores of the direct way by an instruction, and confirms what agents owe; quiet() is a full fence.
 ///             Elements of 1, 2, 4 or 8 bytes, atomic updates and signals are released, and acquired by g(), fetch() and who waits.
-///   Wake      who waits for memory (await) naps at most MPT_NAP. Where CPUs are scarce, a store of an element, an update and a
-///             signal ring the bell of the PE it goes to; a signal rings always. Who waits does what its agent is asked for, too:
-///             a signal in static data needs no other thread to run.
+///   Wake      who waits for memory (await) naps at most MPT_NAP. Where a PE sleeps soon, for CPUs are scarce or MPT_WAIT says so,
+///             whatever changes a PE's memory rings its bell: of what an agent does the answer is waited for. A signal rings always.
+///             Who waits does what its agent is asked for, too: a signal in static data needs no other thread to run.
 ///   Cost      x86-64, g++ 12 -O2, from entry to return: 8 bytes: p() 11 instructions, g() 9, put() 12 where the compiler knows the size,
-///             add() and fetch_add() 11; with the look whether CPUs are scarce.
+///             add() and fetch_add() 11; with the look whether anybody sleeps soon.
 ///   Threads   any number at once; the constructor and finish() are collective.
 ///   Limit     addresses are looked at by their beginning only: what leaves the heap at its end is the program's mistake.
 ///   Tests     test/shmem_memory_test.cpp    Source OpenSHMEM-1.6 sections 4, 9.3, 9.6 to 9.9, 9.12
 #pragma once
-#include <array>
 #include <bit>
 #include <concepts>
 #include <memory>
@@ -74,6 +73,8 @@ public:
     std::span<partition const> partitions() const noexcept { return layout_.partitions; }
     /// A power of two of which every PE's heap begins at a multiple.
     std::uint64_t alignment() const noexcept { return alignment_; }
+    /// Is who waits rung by whatever changes its memory? On all PEs alike.
+    bool rings() const noexcept { return rings_; }
 
     // --- addresses. Section 9.1 -------------------------------------------------------------------------------------------------
     /// In the heap, and its peers' heaps are mapped here.
@@ -178,7 +179,8 @@ private:
     [[gnu::noinline]] void put_far(void* dest, void const* source, std::size_t n, rank pe);
     template <class T> [[gnu::noinline]] void p_far(T* dest, T value, rank pe) { put_far(dest, &value, sizeof value, pe); }
     void after_put(rank pe) {
-        if (strict_) window_->flush(pe);
+        if (strict_ || rings_) window_->flush(pe); // the agent's part, if it has one
+        told(pe);
     }
     [[gnu::noinline]] void get_far(void* dest, void const* source, std::size_t n, rank pe);
     void update_far(char const* call, operation op, datatype const& type, void const* address, void const* value, void* was,
@@ -201,7 +203,7 @@ private:
     // Words of the fast path come first.
     std::uint64_t low_ = 0, bytes_ = 0;
     std::unique_ptr<std::byte*[]> bases_; // of the PEs' heaps, as they are mapped here
-    bool rings_ = false;
+    bool rings_ = false;                  // somebody sleeps soon
     runtime<Stack>* run_;
     context_id context_;
     std::vector<std::uint64_t> heaps_;         // of the PEs' heaps, as they are mapped there

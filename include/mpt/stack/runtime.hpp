@@ -87,6 +87,8 @@ public:
     rank me() const noexcept { return job_.me(); }
     std::int32_t size() const noexcept { return job_.size(); }
     boot::job& job() noexcept { return job_; }
+    /// Does a waiting thread of this rank give its CPU away at once: are CPUs scarce, or does MPT_WAIT say so?
+    bool sleeps_soon() { return make_facts().scarce; }
     mem::slice_heap& heap() noexcept { return heap_; }
     config::values configuration() const {
         return lanes_.front()->enter([this](auto&) { return config_; });

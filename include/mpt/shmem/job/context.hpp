@@ -85,6 +85,22 @@ public:
     /// Those that are complete at the next quiet(). They are sooner: memory.hpp.
     template <element T> void put_nbi(T* dest, std::span<T const> source, rank pe) { put(dest, source, pe); }
     template <element T> void get_nbi(std::span<T> dest, T const* source, rank pe) { get(dest, source, pe); }
+    template <element T>
+    void iput_nbi(T* dest, std::span<T const> source, std::ptrdiff_t there, std::ptrdiff_t here, std::size_t n, rank pe) {
+        iput(dest, source, there, here, n, pe);
+    }
+    template <element T>
+    void iget_nbi(std::span<T> dest, T const* source, std::ptrdiff_t here, std::ptrdiff_t there, std::size_t n, rank pe) {
+        iget(dest, source, here, there, n, pe);
+    }
+    template <element T> void ibput_nbi(T* dest, std::span<T const> source, std::ptrdiff_t there, std::ptrdiff_t here,
+                                        std::size_t block, std::size_t n, rank pe) {
+        ibput(dest, source, there, here, block, n, pe);
+    }
+    template <element T> void ibget_nbi(std::span<T> dest, T const* source, std::ptrdiff_t here, std::ptrdiff_t there,
+                                        std::size_t block, std::size_t n, rank pe) {
+        ibget(dest, source, here, there, block, n, pe);
+    }
 
     // --- atomic updates -------------------------------------------------------------------------------------------------------------
     template <atomic_element T> T fetch(T const* source, rank pe) { return memory_->fetch(source, world(pe)); }

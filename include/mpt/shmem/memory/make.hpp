@@ -22,7 +22,7 @@ template <class T, class Stack> std::vector<T> tell_all(coll::team<Stack> const&
 } // namespace detail
 
 template <class Stack> struct memory<Stack>::card {
-    std::uint64_t heap_here = 0, slice_offset = 0, segments = 0, failed = 0;
+    std::uint64_t heap_here = 0, slice_offset = 0, segments = 0, failed = 0, sleeps_soon = 0;
     std::array<std::uint64_t, most_partitions> pages_at{}; // as the partitions lie
 };
 
@@ -132,7 +132,7 @@ template <class Stack> auto memory<Stack>::own_card() -> card {
         }
     }
     if constexpr (!world_type::shares_process) segments_ = writable_segments(); // of threads, static variables are shared
-    card mine{low_, run_->heap().refer(heap().data()).offset, segments_.size(), 0, {}};
+    card mine{low_, run_->heap().refer(heap().data()).offset, segments_.size(), 0, run_->sleeps_soon(), {}};
     std::ranges::transform(layout_.partitions, mine.pages_at.begin(), &partition::pages_at);
     return mine;
 }
@@ -174,6 +174,7 @@ template <class Stack> void memory<Stack>::learn(coll::team<Stack> const& all, c
         if (c.failed != 0)
             throw error{errc::no_memory, "mpt: PE " + std::to_string(pe) + " has no memory for its symmetric heap."};
         heaps_.push_back(c.heap_here);
+        rings_ = rings_ || c.sleeps_soon != 0;
         if constexpr (maps) {
             auto& job = run_->job();
             auto const slice = job.arena().slice(pe, job.record(pe).slice_bytes);
@@ -212,7 +213,6 @@ template <class Stack> void memory<Stack>::find_bells() {
     if constexpr (lane<Stack>::neighbourly)
         for (rank pe = 0; pe < size(); pe = pe + 1)
             if (pe != me()) bells_[static_cast<std::size_t>(pe.value)] = run_->lane_of(context_).bell_of(pe);
-    rings_ = run_->job().scarce();
 }
 
 } // namespace mpt::inline v0::shmem

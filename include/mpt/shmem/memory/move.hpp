@@ -54,7 +54,7 @@ template <class Stack> void memory<Stack>::put(void* dest, void const* source, s
     if (!is_direct(dest)) [[unlikely]]
         return put_far(dest, source, n, pe);
     copy_bytes(at(dest, pe), static_cast<std::byte const*>(source), n);
-    if (n <= 8) told(pe); // it may be a flag
+    told(pe);
 }
 template <class Stack> void memory<Stack>::get(void* dest, void const* source, std::size_t n, rank pe) {
     if (!is_direct(source)) [[unlikely]]
@@ -85,9 +85,6 @@ template <class Stack> void memory<Stack>::put_far(void* dest, void const* sourc
     auto const place = there("put", dest, pe);
     far().put({source, count, detail::raw_bytes()}, {pe, place, count, detail::raw_bytes()});
     after_put(pe);
-    if (!rings_ || n > 8) return;
-    window_->flush(pe); // the agent's part, if it has one
-    ring(pe);           // it may be a flag
 }
 template <class Stack> void memory<Stack>::get_far(void* dest, void const* source, std::size_t n, rank pe) {
     if (n == 0) return;
@@ -99,8 +96,10 @@ template <class Stack> void memory<Stack>::get_far(void* dest, void const* sourc
 // --- in strides -------------------------------------------------------------------------------------------------------------------------
 template <class Stack> void memory<Stack>::put(void* dest, void const* source, strides const& s, rank pe) {
     if (s.count == 0 || s.block == 0) return;
-    if (is_direct(dest)) [[likely]]
-        return detail::copy_strided(at(dest, pe), static_cast<std::byte const*>(source), s);
+    if (is_direct(dest)) [[likely]] {
+        detail::copy_strided(at(dest, pe), static_cast<std::byte const*>(source), s);
+        return told(pe);
+    }
     auto const ours = detail::blocks_of(s, s.here), its = detail::blocks_of(s, s.there);
     auto const place = there("iput", dest, pe);
     far().put({source, 1, ours}, {pe, place, 1, its});

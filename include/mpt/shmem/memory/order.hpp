@@ -22,8 +22,8 @@ template <class Stack> template <class T> T memory<Stack>::seen(T const* own) no
     return atomic_ref<T>{const_cast<T&>(*own)}.load(std::memory_order_acquire); // sync(shmem.word): acquire
 }
 
-/// Looks at the word alone first, and at the wires now and then. Where CPUs suffice nobody rings for plain stores, so it looks long,
-/// and soon yields between: other programs may have left two PEs on one CPU.
+/// Looks at the word alone first, and at the wires now and then. Where nobody sleeps soon nobody rings, so it looks long, and soon
+/// yields between: other programs may have left two PEs on one CPU.
 template <class Stack> template <class Come> void memory<Stack>::await(Come const& come) {
     auto& lane = run_->lane_of(context_);
     auto const alone = lane.looks();

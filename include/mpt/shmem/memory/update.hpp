@@ -18,9 +18,8 @@ template <class T> datatype const& number_type() {
 template <class Stack> void memory<Stack>::update_far(char const* call, operation op, datatype const& type, void const* address,
                                                       void const* value, void* was, rank pe) {
     auto const place = there(call, address, pe);
-    alignas(std::uint64_t) std::array<std::byte, 16>
-        unasked; // who may sleep is rung when it has happened, which takes an answer
-    if (!was && rings_) was = unasked.data();
+    std::uint64_t unasked = 0; // who may sleep is rung when it has happened, which takes an answer
+    if (!was && rings_) was = &unasked;
     if (was) far().fetch_and_op(value, was, type, pe, place, op);
     else far().accumulate({value, 1, type}, {pe, place, 1, type}, op);
     if (op != operation::no_op) told(pe);

@@ -68,6 +68,24 @@ TEST_F(smp_copy, runs_go_to_runs_of_other_lengths_and_a_page_that_is_not_there_i
     EXPECT_EQ(smp::read_process_runs(smp::own_process(), ours, address(m.at), bad), status::bad_address);
     EXPECT_EQ(smp::read_process_runs(0x3fffffff, ours, address(m.at), theirs), status::peer_gone);
 }
+TEST_F(smp_copy, runs_are_written_to_runs_as_they_are_read) {
+    mapping const m{4 * 4096};
+    std::vector<std::byte> from(3000), wanted(m.n), seen(m.n);
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i % 251);
+    memory_run const theirs[]{{5, 700}, {4000, 1}, {2000, 799}};
+    memory_run const ours[]{{address(from.data()) + 10, 1000}, {address(from.data()) + 2000, 500}};
+    std::copy_n(from.data() + 10, 700, wanted.data() + 5);
+    wanted[4000] = from[710];
+    std::copy_n(from.data() + 711, 299, wanted.data() + 2000);
+    std::copy_n(from.data() + 2000, 500, wanted.data() + 2299);
+    EXPECT_EQ(smp::write_process_runs(smp::own_process(), ours, address(m.at), theirs), status::ok);
+    std::copy_n(m.at, m.n, seen.data());
+    EXPECT_EQ(seen, wanted);
+    ASSERT_EQ(::mprotect(m.at + 2 * 4096, 2 * 4096, PROT_READ), 0);
+    memory_run const bad[]{{5, 700}, {2 * 4096 + 8, 800}};
+    EXPECT_EQ(smp::write_process_runs(smp::own_process(), ours, address(m.at), bad), status::bad_address);
+    EXPECT_EQ(smp::write_process_runs(0x3fffffff, ours, address(m.at), theirs), status::peer_gone);
+}
 
 TEST_F(smp_copy, a_read_only_buffer_cannot_be_written) {
     mapping const m{4096, PROT_READ};

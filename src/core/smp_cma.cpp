@@ -55,14 +55,13 @@ std::span<iovec> rest_of(std::span<iovec> v, std::size_t n) noexcept {
     return v;
 }
 
-} // namespace
-
-status read_process_runs(std::int32_t pid, std::span<memory_run const> into, std::uint64_t from,
-                         std::span<memory_run const> theirs) noexcept {
+/// Runs of ours, by address, and of theirs, by their offset from `base`.
+status move_runs(call& one, std::int32_t pid, std::span<memory_run const> mine, std::uint64_t base,
+                 std::span<memory_run const> theirs) noexcept {
     vectors ours, others;
-    auto here = vectors_of(ours, into, 0), there = vectors_of(others, theirs, from);
+    auto here = vectors_of(ours, mine, 0), there = vectors_of(others, theirs, base);
     while (!here.empty() && !there.empty()) {
-        auto const moved = ::process_vm_readv(pid, here.data(), here.size(), there.data(), there.size(), 0);
+        auto const moved = one(pid, here.data(), here.size(), there.data(), there.size(), 0);
         if (moved < 0 && errno == EINTR) continue;
         if (moved < 0) return explain(errno);
         if (moved == 0) return status::bad_address;
@@ -71,6 +70,16 @@ status read_process_runs(std::int32_t pid, std::span<memory_run const> into, std
     return status::ok;
 }
 
+} // namespace
+
+status read_process_runs(std::int32_t pid, std::span<memory_run const> into, std::uint64_t from,
+                         std::span<memory_run const> theirs) noexcept {
+    return move_runs(::process_vm_readv, pid, into, from, theirs);
+}
+status write_process_runs(std::int32_t pid, std::span<memory_run const> from, std::uint64_t into,
+                          std::span<memory_run const> theirs) noexcept {
+    return move_runs(::process_vm_writev, pid, from, into, theirs);
+}
 status read_process(std::int32_t pid, void* into, std::uint64_t from, std::size_t n) noexcept {
     return move_all(::process_vm_readv, pid, reinterpret_cast<std::uintptr_t>(into), from, n);
 }

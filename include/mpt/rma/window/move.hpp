@@ -88,11 +88,11 @@ template <class Stack> bool window<Stack>::put_by_kernel(source const& data, tar
     auto said = status::ok;
     detail::in_pieces(there, data.is_contiguous() ? data.size() : letter_bytes, 1,
                       [&](auto runs, std::size_t at, std::size_t n) {
-                          auto const* p = detail::piece_of(data, at, n, buffer);
-                          for (auto const& r : runs) {
-                              if (said == status::ok) said = smp::write_process(t.pid, r.at, p, r.bytes);
-                              p += r.bytes;
-                          }
+                          if (said != status::ok) return;
+                          auto const* const p = detail::piece_of(data, at, n, buffer);
+                          memory_run const mine{reinterpret_cast<std::uintptr_t>(p), n};
+                          said = runs.size() == 1 ? smp::write_process(t.pid, runs[0].at, p, n)
+                                                  : smp::write_process_runs(t.pid, {&mine, 1}, 0, runs);
                       });
     return done_by_kernel("put", t, said);
 }
@@ -102,13 +102,13 @@ template <class Stack> bool window<Stack>::get_by_kernel(sink const& room, targe
     auto said = status::ok;
     bool const flat = room.is_contiguous();
     detail::in_pieces(there, flat ? room.size() : letter_bytes, 1, [&](auto runs, std::size_t at, std::size_t n) {
+        if (said != status::ok) return;
         if (!flat) buffer.resize(n);
-        auto* p = flat ? room.data() + at : buffer.data();
-        for (auto const& r : runs) {
-            if (said == status::ok) said = smp::read_process(t.pid, p, r.at, r.bytes);
-            p += r.bytes;
-        }
-        if (!flat) room.write(at, std::span{buffer}.first(n));
+        auto* const p = flat ? room.data() + at : buffer.data();
+        memory_run const mine{reinterpret_cast<std::uintptr_t>(p), n};
+        said =
+            runs.size() == 1 ? smp::read_process(t.pid, p, runs[0].at, n) : smp::read_process_runs(t.pid, {&mine, 1}, 0, runs);
+        if (!flat && said == status::ok) room.write(at, std::span{buffer}.first(n));
     });
     return done_by_kernel("get", t, said);
 }

@@ -31,9 +31,12 @@ namespace mpt::inline v0::smp {
 /// src/core/smp_cma.cpp. Whole or an error; how much of `into` was written before an error is unspecified.
 status read_process(std::int32_t pid, void* into, std::uint64_t from, std::size_t n) noexcept;
 status write_process(std::int32_t pid, std::uint64_t into, void const* from, std::size_t n) noexcept;
-/// Runs of ours, by address, from runs of theirs, by their offset from `from`: see transport.hpp.
+/// Runs of ours, by address, from runs of theirs, by their offset from `from`: see transport.hpp. Up to most_runs_per_get of each.
 status read_process_runs(std::int32_t pid, std::span<memory_run const> into, std::uint64_t from,
                          std::span<memory_run const> theirs) noexcept;
+/// The other way.
+status write_process_runs(std::int32_t pid, std::span<memory_run const> from, std::uint64_t into,
+                          std::span<memory_run const> theirs) noexcept;
 /// This process.
 std::int32_t own_process() noexcept;
 /// Where the system lets only ancestors trace (Yama): lets `pid` and its descendants, the ranks it started, trace us.

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <list>
 #include <numeric>
 #include <string>
@@ -149,6 +150,58 @@ TEST(mem_hugepage, comes_from_the_systems_pool_where_it_has_enough) {
     std::memset(m.range.data(), 1, m.range.size());
     EXPECT_EQ(mem::look_at(m.range).huge, 8u << 20);
     kind::unmap(m.range);
+}
+
+TEST(mem_hugepage, of_several_pages_begins_at_a_multiple_of_its_size) {
+    test::huge_pages const pages{8};
+    if (!pages.why_not().empty()) GTEST_SKIP() << pages.why_not();
+    using kind = mem::hugepage<4_MiB>;
+    auto const free = [] { return mem::look_around().pool(2 << 20)->available(); };
+    auto const before = free();
+    std::vector<mem::mapping> all;
+    for (int i = 0; i < 4; ++i) {
+        all.push_back(kind::map(4 << 20));
+        ASSERT_EQ(all.back().from, "hugetlb") << all.back().why;
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all.back().range.data()) % (4 << 20), 0u);
+    }
+    EXPECT_EQ(free() + 8, before);
+    auto const next = kind::map(4 << 20);
+    EXPECT_EQ(next.from == "hugetlb", before >= 10) << "there are no more of them";
+    kind::unmap(next.range);
+    for (auto const& m : all) kind::unmap(m.range);
+    EXPECT_EQ(free(), before) << "a page was lost";
+}
+
+/// Has nothing, and would have it at multiples of 32 MiB.
+struct nowhere : mem::detail::kind_base {
+    static constexpr std::string_view name = "nowhere";
+    static constexpr bytes page = 32_MiB;
+    static mem::mapping map(std::size_t) { return {.why = "there is none"}; }
+    static status shape(std::span<std::byte>) noexcept { return status::refused; }
+};
+
+TEST(mem_fallback, of_smaller_pages_begins_where_the_first_would) {
+    using kind = mem::fallback<nowhere, mem::ddr>;
+    constexpr std::size_t n = 32 << 20;
+    auto const mapped_mib = [] {
+        std::ifstream maps{"/proc/self/maps"};
+        std::uint64_t all = 0;
+        for (std::string line; std::getline(maps, line);) {
+            auto const dash = line.find('-');
+            all += std::stoull(line.substr(dash + 1), nullptr, 16) - std::stoull(line, nullptr, 16);
+        }
+        return all >> 20;
+    };
+    auto const before = mapped_mib();
+    for (int i = 0; i < 10; ++i) {
+        mem::allocator<std::byte, kind> a;
+        auto* const p = a.allocate(n);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % n, 0u);
+        p[0] = p[n - 1] = std::byte{1};
+        EXPECT_LE(mapped_mib(), before + 33) << "what lies around it is given back";
+        a.deallocate(p, n);
+    }
+    EXPECT_LE(mapped_mib(), before + 1);
 }
 
 TEST(mem_hugepage, is_transparent_where_the_pool_is_scarce) {

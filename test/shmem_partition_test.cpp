@@ -163,6 +163,12 @@ TEST_F(shmem_partition_place, what_the_machine_lacks_is_said_or_refused) {
     expect_lacks({}, 1, {"pages of 2048.0 KB", "shmem_enabled"});
     p.asked.page_bytes = 1024 * mib;
     expect_lacks(large_pages(), 1, {"pages of", "up to 2048.0 KB"});
+    for (auto const size : {4 * mib, 512 * mib}) { // several of those there are
+        p.asked.page_bytes = size, p.page_bytes = 4096;
+        place(p, range, large_pages(), 1);
+        EXPECT_EQ(p.page_bytes, 2 * mib);
+        EXPECT_EQ(p.lacks, "") << size;
+    }
 }
 TEST_F(shmem_partition_place, what_is_there_is_had) {
     place(p, range, fast_memory(99 * mib), 1);

@@ -225,12 +225,22 @@ std::span<std::byte> map_aligned(std::size_t n, std::size_t align) noexcept {
     return {at + skip, n};
 }
 
-/// Of the system's own huge pages: reserved at once, so that a touch cannot fail.
-std::span<std::byte> map_pool(std::size_t n, std::size_t page) noexcept {
-    auto const flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | static_cast<int>(std::countr_zero(page)) << huge_page_shift;
-    auto* const p = ::mmap(nullptr, n, PROT_READ | PROT_WRITE, flags, -1, 0);
-    if (p == MAP_FAILED) return {};
-    return {static_cast<std::byte*>(p), n};
+/// Of the system's own huge pages, at a multiple of align: reserved at once, so that a touch cannot fail.
+std::span<std::byte> map_pool(std::size_t n, std::size_t page, std::size_t align) noexcept {
+    auto const size = static_cast<int>(std::countr_zero(page)) << huge_page_shift;
+    auto const flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | size;
+    for (int tries = 0; tries < 8; ++tries) { // another thread may take the place that was found
+        std::span<std::byte> place;
+        if (align > page) {
+            if (place = map_aligned(n, align); place.empty()) return {};
+            ::munmap(place.data(), n);
+        }
+        auto* const p =
+            ::mmap(place.data(), n, PROT_READ | PROT_WRITE, flags | (place.empty() ? 0 : MAP_FIXED_NOREPLACE), -1, 0);
+        if (p != MAP_FAILED) return {static_cast<std::byte*>(p), n};
+        if (errno != EEXIST) return {};
+    }
+    return {};
 }
 
 bool is_placed(std::span<std::byte> range, wish const& w, offer const& here) {
@@ -266,7 +276,7 @@ mapping map_huge(std::size_t n, std::size_t page, wish const& w) try {
     };
     for (auto pool = here.pools.rbegin(); pool != here.pools.rend(); ++pool) {
         if (pool->page > page || pool->available() * pool->page < n) continue;
-        if (auto const range = map_pool(n, pool->page); !range.empty()) return keep(range, pool->page, "hugetlb");
+        if (auto const range = map_pool(n, pool->page, page); !range.empty()) return keep(range, pool->page, "hugetlb");
     }
     if (here.private_memory == transparent::never || here.transparent_page == 0 || here.transparent_page > page)
         return {.why =
@@ -305,9 +315,19 @@ status shape(std::span<std::byte> range, wish const& w) noexcept try {
     return status::no_memory;
 }
 
-void refuse(std::string_view kind, std::size_t n, std::string_view why) {
-    throw error{errc::no_memory, fmt::format("mpt: {} of {} were asked for, and nothing else will do, but {}. There is: {}",
-                                             human(n), kind, why, describe(look_around()))};
+void refuse(std::string_view kind, std::size_t page, std::size_t n, std::string_view why) {
+    auto const advice = [&]() -> std::string {
+        if (kind == "mcdram") return "MEMKIND_HBW_NODES names nodes that count as MCDRAM";
+        if (kind == "hugepage")
+            return fmt::format(
+                "root makes pages by writing their number to /sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages",
+                (page >= 1_GiB ? bytes{1_GiB} : bytes{2_MiB}).value / 1024);
+        return "less of it may be had";
+    }();
+    throw error{errc::no_memory,
+                fmt::format("mpt: {} of {} in pages of {} were asked for, and nothing else will do, but {}. To change it: {}; "
+                            "mem::fallback takes another kind instead. There is: {}",
+                            human(n), kind, human(page), why, advice, describe(look_around()))};
 }
 } // namespace detail
 

@@ -17,6 +17,8 @@ namespace {
 using namespace mpt::literals;
 
 constexpr std::uint64_t huge = 2_MiB; // where partitions begin
+constexpr std::uint64_t most_pages_in_one =
+    512_MiB; // a size up to this is several huge pages; beyond is a page of the system's own
 constexpr std::uint64_t up(std::uint64_t n, std::uint64_t to) noexcept { return (n + to - 1) / to * to; }
 
 // --- a variable's value -------------------------------------------------------------------------------------------------------
@@ -146,7 +148,8 @@ void place(partition& p, std::span<std::byte> range, mem::offer const& here, int
     if (p.asked.page_bytes <= p.page_bytes) return;
     if (here.transparent_page <= std::min(huge, p.bytes) && here.transparent_page > p.page_bytes)
         p.page_bytes = mem::take_pages(range, here);
-    if (p.asked.page_bytes > p.page_bytes)
+    if (auto const several = p.page_bytes == huge && p.asked.page_bytes <= most_pages_in_one;
+        p.asked.page_bytes > p.page_bytes && !several)
         lacks(p, fmt::format("pages of {} are asked for, and shared memory has them here up to {}{}",
                              detail::human(p.asked.page_bytes), detail::human(p.page_bytes),
                              p.page_bytes < huge ? " (too few huge pages are free, /proc/sys/vm/nr_hugepages, and "

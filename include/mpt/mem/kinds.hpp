@@ -61,7 +61,7 @@ mapping map_huge(std::size_t n, std::size_t page, wish const& w);
 mapping map_file(std::size_t n, std::string_view folder);
 void unmap(std::span<std::byte> range) noexcept;
 status shape(std::span<std::byte> range, wish const& w) noexcept;
-[[noreturn]] void refuse(std::string_view kind, std::size_t n, std::string_view why);
+[[noreturn]] void refuse(std::string_view kind, std::size_t page, std::size_t n, std::string_view why);
 
 /// What all kinds have in common.
 struct kind_base {
@@ -113,12 +113,26 @@ template <text Folder> struct file : detail::kind_base {
     static status shape(std::span<std::byte> range) noexcept { return range.empty() ? status::ok : status::refused; }
 };
 
+namespace detail {
+/// At a multiple of `page`, which may be more than the kind's own.
+template <memory_kind K> mapping map_at(std::size_t n, std::size_t page) {
+    if (page <= K::page) return K::map(n);
+    auto m = K::map(n + page);
+    if (m.range.empty()) return m;
+    auto const skip = (page - reinterpret_cast<std::uintptr_t>(m.range.data()) % page) % page;
+    K::unmap(m.range.first(skip));
+    K::unmap(m.range.subspan(skip + n));
+    m.range = m.range.subspan(skip, n);
+    return m;
+}
+} // namespace detail
+
 template <memory_kind A, memory_kind B> struct fallback : detail::kind_base {
     static constexpr std::string_view name = "fallback";
     static constexpr bytes page{std::max(A::page.value, B::page.value)};
     static mapping map(std::size_t n) {
-        auto const first = A::map(n);
-        return first.range.empty() ? B::map(n) : first;
+        auto const first = detail::map_at<A>(n, page);
+        return first.range.empty() ? detail::map_at<B>(n, page) : first;
     }
     static status shape(std::span<std::byte> range) noexcept {
         return A::shape(range) == status::ok ? status::ok : B::shape(range);
@@ -130,7 +144,7 @@ template <memory_kind A> struct mandatory : detail::kind_base {
     static constexpr bytes page = A::page;
     static mapping map(std::size_t n) {
         auto const m = A::map(n);
-        if (m.range.empty()) detail::refuse(A::name, n, m.why);
+        if (m.range.empty()) detail::refuse(A::name, A::page, n, m.why);
         return m;
     }
     static status shape(std::span<std::byte> range) noexcept { return A::shape(range); }

@@ -10,7 +10,8 @@
 ///
 ///   trait    written as                                     means
 ///   size     bytes: 4096, 500M, 1.5G                        how long it is; must be there. The least of all PEs' counts
-///   pgsize   a power of two from 4K on                      the pages to take; else the system's
+///   pgsize   a power of two from 4K on                      the pages to take; else the system's. 4M to 512M are several of 2M; of 1G
+///                                                           there are none here: ranks share this memory by pages of 2M at most
 ///   kind     NORMALMEM N DEFAULT D, FASTMEM F               fast: the nodes of memory with the highest bandwidth (MEMKIND_HBW_NODES
 ///                                                           names them; else /sys, where one has twice what the slowest has)
 ///   policy   MANDATORY M, PREFERRED P                       what the machine lacks is an error, or (P, which is the default) is not had

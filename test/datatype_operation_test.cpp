@@ -1,5 +1,6 @@
 #include <cstring>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -141,6 +142,41 @@ TEST(datatype_operation, of_numbers_gives_what_the_operation_written_out_gives) 
         all_operations<std::uint32_t>(element_kind::logical, d);
         all_operations<std::uint64_t>(element_kind::logical8, d);
     }
+}
+
+/// Of any length, from anywhere on: a vector's rest, and what lies around, too.
+TEST(datatype_operation, of_this_processor_gives_what_any_gives_bit_by_bit) {
+    dice d{std::random_device{}()};
+    constexpr std::size_t most = 100, room = 16 * (most + 4);
+    std::vector<std::byte> left(room), right(room);
+    for (std::size_t o = 0; o < mpt::operations; ++o)
+        for (std::size_t k = 0; k < mpt::element_kinds; ++k) {
+            auto const op = static_cast<operation>(o);
+            auto const kind = static_cast<element_kind>(k);
+            auto const& f = mpt::facts(kind);
+            auto const fast = mpt::find_kernel(op, kind), plain = mpt::find_plain_kernel(op, kind);
+            ASSERT_EQ(fast == nullptr, plain == nullptr);
+            bool const any_bits = f.values == mpt::element_class::signed_integer ||
+                                  f.values == mpt::element_class::unsigned_integer || f.values == mpt::element_class::raw;
+            bool const numbers = kind == element_kind::c_double || kind == element_kind::c_float;
+            if (!fast || (!any_bits && !numbers) || f.extent > 16) continue;
+            for (std::size_t n : {0u, 1u, 3u, 8u, 31u, 64u, 97u}) {
+                for (auto* const data : {&left, &right}) {
+                    for (auto& b : *data) b = static_cast<std::byte>(d.below(256));
+                    if (!numbers) continue;
+                    for (std::size_t i = 0; i + f.extent <= room; i += f.extent) {
+                        double const x = static_cast<double>(d.below(2000)) / 7 - 100;
+                        auto const y = static_cast<float>(x);
+                        std::memcpy(data->data() + i, f.extent == 8 ? static_cast<void const*>(&x) : &y, f.extent);
+                    }
+                }
+                auto const skip = f.extent * d.below(4);
+                auto other = right;
+                fast(left.data() + f.extent, right.data() + skip, n);
+                plain(left.data() + f.extent, other.data() + skip, n);
+                ASSERT_EQ(right, other) << f.name << ", operation " << o << ", " << n << " elements";
+            }
+        }
 }
 
 TEST(datatype_operation, of_complex_numbers) {

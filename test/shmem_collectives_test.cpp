@@ -232,4 +232,39 @@ TEST(shmem_variables, allreduce_halves_and_its_cutoff_say_how_much_partners_exch
     EXPECT_EQ(with([](auto& v) { v.template set<"MPT_ALLREDUCE_SHORT">("32K"); }).bytes, 4 * 2 * size);
 }
 
+/// Into the heap by stores, and elsewhere as all else; of a team, the others' heaps stay as they were.
+TYPED_TEST(shmem_collectives, pieces_of_alltoall_may_be_large) {
+    for (int const n : {1, 2, 3, 4, 8})
+        pes<TypeParam>::on(n, [&](auto& pe) {
+            typename pes<TypeParam>::template array<std::uint8_t> heap{pe, std::size_t{20'002} * static_cast<std::size_t>(n)};
+            auto const check = [&](auto& t, std::size_t size, auto& into) {
+                auto const count = static_cast<std::size_t>(t.size());
+                auto const of = [&](int p, std::size_t i) {
+                    return static_cast<std::uint8_t>(i * 7 + i / 256 + static_cast<std::size_t>(t.world(p)) * 31);
+                };
+                bytes from(size * count), want(into.size(), 9);
+                for (std::size_t i = 0; i < from.size(); ++i) from[i] = of(t.me(), i);
+                for (std::size_t p = 0; p < count; ++p)
+                    for (std::size_t i = 0; i < size; ++i)
+                        want[p * size + i] = of(static_cast<int>(p), static_cast<std::size_t>(t.me().value) * size + i);
+                std::ranges::fill(into, 9);
+                pe.barrier_all();
+                alltoall(t, into.data(), from.data(), size);
+                EXPECT_TRUE(std::ranges::equal(into, want)) << t.size() << " PEs, pieces of " << size;
+            };
+            auto odd = pe.world().split_strided(n > 1 ? 1 : 0, 2, n > 1 ? n / 2 : 1);
+            bytes elsewhere(heap.size());
+            for (std::size_t const size : {8191, 8192, 20'001}) {
+                check(pe.world(), size, heap), check(pe.world(), size, elsewhere);
+                pe.barrier_all();
+                bool const is_in = odd && *odd;
+                if (is_in) check(**odd, size, heap);
+                else std::ranges::fill(heap, 9), pe.barrier_all();
+                pe.barrier_all();
+                EXPECT_TRUE(is_in || std::ranges::count(heap, 9) == static_cast<long>(heap.size()));
+                pe.barrier_all();
+            }
+        });
+}
+
 } // namespace

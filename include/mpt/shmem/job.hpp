@@ -48,9 +48,9 @@ public:
     /// Collective over all ranks of the job.
     explicit job(runtime<Stack>& run)
         : run_{&run}, room_{run.configuration().template get<"MPT_CONTEXTS">()},
-          world_{run, world_context, group::range(0, run.size()), {}, &room_}, memory_{run, world_context, world_.native()},
-          node_{make_node()}, map_{memory_.partitions()}, default_{memory_, world_},
-          most_contexts_{run.configuration().template get<"MPT_CONTEXTS">()},
+          world_{run, world_context, group::range(0, run.size()), {}, &room_, &memory_},
+          memory_{run, world_context, world_.native()}, node_{make_node()}, map_{memory_.partitions()},
+          default_{memory_, world_}, most_contexts_{run.configuration().template get<"MPT_CONTEXTS">()},
           most_threads_{run.configuration().template get<"MPT_REGISTERED_THREADS">()} {
         run.job().name(world_context, "SHMEM_TEAM_WORLD");
     }
@@ -132,7 +132,8 @@ public:
 private:
     std::unique_ptr<team<Stack>> make_node() {
         if (memory_.is_direct(memory_.heap().data())) return nullptr; // all are mapped
-        return std::make_unique<team<Stack>>(*run_, context_of_set(me(), -1, 1), group::range(me(), 1), team_config{}, &room_);
+        return std::make_unique<team<Stack>>(*run_, context_of_set(me(), -1, 1), group::range(me(), 1), team_config{}, &room_,
+                                             &memory_);
     }
     std::uint64_t offset(void const* p) const noexcept {
         return static_cast<std::uint64_t>(static_cast<std::byte const*>(p) - memory_.heap().data());
@@ -154,7 +155,8 @@ template <class Stack> team<Stack>& job<Stack>::active_set(std::int32_t start, s
         throw error{errc::argument, "mpt: PE_start " + std::to_string(start) + ", logPE_stride " + std::to_string(log_stride) +
                                         ", PE_size " + std::to_string(size) + " is no active set with PE " +
                                         std::to_string(me().value) + " of " + std::to_string(world_.size())};
-    known = std::make_unique<team<Stack>>(*run_, context_of_set(start, log_stride, size), *who, team_config{}, &room_);
+    known =
+        std::make_unique<team<Stack>>(*run_, context_of_set(start, log_stride, size), *who, team_config{}, &room_, &memory_);
     return *known;
 }
 

@@ -29,6 +29,8 @@
 
 namespace mpt::inline v0::shmem {
 
+template <class Stack> class memory;
+
 /// How a team is to be made. Section 9.4.1.
 struct team_config {
     std::optional<int> num_contexts;
@@ -40,7 +42,8 @@ template <class Stack> class team {
     group who_;
     rank me_;
     team_config config_;
-    context_room* room_; // null: nobody counts
+    context_room* room_;           // null: nobody counts
+    shmem::memory<Stack>* memory_; // null: nobody's is known
     std::uint32_t rooted_calls_ = 0;
     int contexts_ = 0;
     coll::meeting shared_;
@@ -50,9 +53,10 @@ public:
     using maybe = std::unique_ptr<team>; // null: this PE is not in it
 
     /// Of the room it has taken already what it is to have.
-    team(runtime<Stack>& run, context_id context, group who, team_config config = {}, context_room* room = nullptr)
+    team(runtime<Stack>& run, context_id context, group who, team_config config = {}, context_room* room = nullptr,
+         shmem::memory<Stack>* memory = nullptr)
         : run_{&run}, wire_{run.lane_of(context), context}, who_{std::move(who)}, me_{*who_.find(run.me())}, config_{config},
-          room_{room} {}
+          room_{room}, memory_{memory} {}
     team(team const&) = delete;
     team& operator=(team const&) = delete;
     ~team() {
@@ -63,6 +67,7 @@ public:
     std::int32_t size() const noexcept { return who_.size(); }
     group const& members() const noexcept { return who_; }
     team_config const& config() const noexcept { return config_; }
+    shmem::memory<Stack>* memory() const noexcept { return memory_; }
     /// One context more, or less. False: it cannot have it. For who counts them, a thread at a time.
     bool take_context() {
         if (config_.num_contexts ? contexts_ >= *config_.num_contexts : room_ && !room_->take(1)) return false;
@@ -139,7 +144,7 @@ template <class Stack> auto team<Stack>::split_strided(std::int32_t start, std::
     if (!who || !keep_contexts(is_in, config)) return std::nullopt;
     auto const context = new_context();
     if (!is_in) return maybe{};
-    return std::make_unique<team>(*run_, context, *who, config, room_);
+    return std::make_unique<team>(*run_, context, *who, config, room_, memory_);
 }
 
 template <class Stack> template <class In> auto team<Stack>::of_those(In const& in, team_config config) -> maybe {
@@ -147,7 +152,7 @@ template <class Stack> template <class In> auto team<Stack>::of_those(In const& 
     std::vector<std::int32_t> world;
     for (std::int32_t i = 0; i < size(); ++i)
         if (in(i)) world.push_back(who_.world(i));
-    return std::make_unique<team>(*run_, context, group::of(std::move(world)), config, room_);
+    return std::make_unique<team>(*run_, context, group::of(std::move(world)), config, room_, memory_);
 }
 
 template <class Stack> auto team<Stack>::split_2d(std::int32_t xrange, team_config x, team_config y)
@@ -184,7 +189,7 @@ template <class Stack> auto team<Stack>::split(std::int32_t colour, std::int32_t
     std::vector<std::int32_t> world;
     world.reserve(in.size());
     for (auto const& [k, i] : in) world.push_back(who_.world(i));
-    return std::make_unique<team>(*run_, context, group::of(std::move(world)), team_config{}, room_);
+    return std::make_unique<team>(*run_, context, group::of(std::move(world)), team_config{}, room_, memory_);
 }
 
 /// The context of an active set: PEs start, start + 2^log_stride ...

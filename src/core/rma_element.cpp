@@ -47,7 +47,7 @@ template <class Word> Word by_exchange(element_action const& a, element_ref<Word
 }
 
 /// The processor has an instruction for it.
-bool is_an_instruction(operation what, element_kind kind) noexcept {
+constexpr bool is_an_instruction(operation what, element_kind kind) noexcept {
     switch (what) {
     case operation::no_op:
     case operation::replace: return true;
@@ -61,7 +61,8 @@ bool is_an_instruction(operation what, element_kind kind) noexcept {
 bool is_an_instruction(element_action const& a) noexcept { return is_an_instruction(a.what(), a.kind()); }
 
 /// Changes one element by such an instruction; what it was.
-template <class Word> Word change_at_once(operation what, element_ref<Word> at, std::byte const* operand) noexcept {
+template <class Word>
+[[gnu::always_inline]] inline Word change_at_once(operation what, element_ref<Word> at, std::byte const* operand) noexcept {
     if (what == operation::no_op) return at.load(std::memory_order_acquire); // sync(rma.element): acquire
     auto const with = load_from<Word>(operand);
     switch (what) {
@@ -87,6 +88,43 @@ template <class Real, class Word> void add_real(std::byte* at, std::byte const* 
 /// Changes one element; what it was.
 template <class Word> Word change(element_action const& a, element_ref<Word> at, std::byte const* operand) noexcept {
     return is_an_instruction(a) ? change_at_once<Word>(a.what(), at, operand) : by_exchange<Word>(a, at, operand);
+}
+
+// --- one element, in few instructions -----------------------------------------------------------------------------------------------
+enum class single : std::uint8_t { nothing, real4, real8, sum4, sum8, replace4, replace8, other4, other8 };
+
+constexpr single single_of(operation what, element_kind kind) noexcept {
+    auto const size = facts(kind).size;
+    if (what == operation::sum && kind == element_kind::c_double) return single::real8;
+    if (what == operation::sum && kind == element_kind::c_float) return single::real4;
+    if ((size != 4 && size != 8) || !is_integer(kind) || !is_an_instruction(what, kind)) return single::nothing;
+    if (what == operation::sum) return size == 4 ? single::sum4 : single::sum8;
+    if (what == operation::replace) return size == 4 ? single::replace4 : single::replace8;
+    return size == 4 ? single::other4 : single::other8;
+}
+constexpr auto singles = [] {
+    std::array<std::array<single, element_kinds>, operations> all{};
+    for (std::size_t o = 0; o < operations; ++o)
+        for (std::size_t k = 0; k < element_kinds; ++k)
+            all[o][k] = single_of(static_cast<operation>(o), static_cast<element_kind>(k));
+    return all;
+}();
+
+template <class T> bool is_aligned_to(std::byte const* at) noexcept {
+    return reinterpret_cast<std::uintptr_t>(at) % sizeof(T) == 0;
+}
+template <class Word> [[gnu::always_inline]] inline bool change_any(operation what, std::byte* at, std::byte const* operand,
+                                                                    std::byte* old) noexcept {
+    if (!is_aligned_to<Word>(at)) return false;
+    element_ref<Word> const element{*reinterpret_cast<Word*>(at)};
+    if (!old && what == operation::replace)
+        return element.store(load_from<Word>(operand), std::memory_order_release), true; // sync(rma.element): release
+    auto const was = change_at_once<Word>(what, element, operand);
+    if (old) store_to(old, was);
+    return true;
+}
+template <operation What, class Word> bool change_single(std::byte* at, std::byte const* operand, std::byte* old) noexcept {
+    return change_any<Word>(What, at, operand, old);
 }
 
 // --- several elements by one instruction ----------------------------------------------------------------------------------------
@@ -233,16 +271,21 @@ void combine_packed(element_action const& a, std::byte const* operand, std::byte
     gather(f, right.data(), packed, n);
 }
 
+/// Elements without gaps, by who alone is at them.
+void combine_row(element_action const& a, memory_run const& run, std::byte const* operand, std::byte* old) {
+    auto* const at = reinterpret_cast<std::byte*>(run.at);
+    if (old) copy_bytes(old, at, run.bytes);
+    if (a.what() != operation::no_op) a.function()(operand, at, run.bytes / a.size());
+}
+
 /// Where elements have no gaps a run has whole ones.
 void combine_in_place(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
                       lock_word<>& wide) {
     holding const alone{wide};
     for (auto const& r : runs) {
-        auto* const at = reinterpret_cast<std::byte*>(r.at);
-        if (old) copy_bytes(old, at, r.bytes), old += r.bytes;
-        if (a.what() == operation::no_op) continue;
-        a.function()(operand, at, r.bytes / a.size());
-        operand += r.bytes;
+        combine_row(a, r, operand, old);
+        if (operand) operand += r.bytes;
+        if (old) old += r.bytes;
     }
 }
 
@@ -284,23 +327,29 @@ void combine(element_action const& a, std::span<memory_run const> runs, std::byt
     }
 }
 
-bool combine_one(operation what, element_kind kind, std::byte* at, std::byte const* operand, std::byte* old) noexcept {
-    auto const size = facts(kind).size;
-    if (what == operation::sum && is_aligned(reinterpret_cast<std::uintptr_t>(at), size)) {
-        if (kind == element_kind::c_double) return add_real<double, std::uint64_t>(at, operand, old), true;
-        if (kind == element_kind::c_float) return add_real<float, std::uint32_t>(at, operand, old), true;
+void combine_rows(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
+                  lock_word<>& wide) {
+    for (auto const& r : runs) {
+        if (is_aligned(r.at, a.whole())) combine_row(a, r, operand, old);
+        else combine_wide(a, {&r, 1}, operand, old, wide);
+        if (operand) operand += r.bytes;
+        if (old) old += r.bytes;
     }
-    if ((size != 4 && size != 8) || !is_integer(kind) || !is_an_instruction(what, kind) ||
-        !is_aligned(reinterpret_cast<std::uintptr_t>(at), size))
-        return false;
-    by_size(size, [&]<class Word>(Word) {
-        element_ref<Word> const element{*reinterpret_cast<Word*>(at)};
-        if (!old && what == operation::replace)
-            return element.store(load_from<Word>(operand), std::memory_order_release); // sync(rma.element): release
-        auto const was = change_at_once<Word>(what, element, operand);
-        if (old) store_to(old, was);
-    });
-    return true;
+}
+
+bool combine_one(operation what, element_kind kind, std::byte* at, std::byte const* operand, std::byte* old) noexcept {
+    switch (singles[static_cast<std::size_t>(what)][static_cast<std::size_t>(kind)]) {
+    case single::nothing: return false;
+    case single::real4: return is_aligned_to<float>(at) && (add_real<float, std::uint32_t>(at, operand, old), true);
+    case single::real8: return is_aligned_to<double>(at) && (add_real<double, std::uint64_t>(at, operand, old), true);
+    case single::sum4: return change_single<operation::sum, std::uint32_t>(at, operand, old);
+    case single::sum8: return change_single<operation::sum, std::uint64_t>(at, operand, old);
+    case single::replace4: return change_single<operation::replace, std::uint32_t>(at, operand, old);
+    case single::replace8: return change_single<operation::replace, std::uint64_t>(at, operand, old);
+    case single::other4: return change_any<std::uint32_t>(what, at, operand, old);
+    case single::other8: return change_any<std::uint64_t>(what, at, operand, old);
+    }
+    return false;
 }
 
 bool swap_one(std::size_t size, std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old) noexcept {

@@ -5,7 +5,8 @@
 ///        any other (bytes, double complex, pairs)         the lock `wide` of the part that it lies in
 ///
 ///   Which it is follows from kind and address alone, so all accumulates of one kind on one element meet in one place, also where one
-///   rank executes them by loads and stores and another has them executed by the owner's agent.
+///   rank executes them by loads and stores and another has them executed by the owner's agent. Who has a part's rows to itself
+///   (rma/rows.hpp) changes what would be the processor's by combine_rows().
 ///
 ///   So all that one call does to bytes happens at once: programs move whole structures as MPI_BYTE, though MPI promises it of elements
 ///   only. Rows of bytes go at a kernel's speed.
@@ -60,6 +61,9 @@ public:
 /// end in the middle of a pair that has a gap. old: null, or room for as many packed bytes as the runs have. operand: not looked at by no_op.
 void combine(element_action const& action, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
              lock_word<>& wide);
+/// The same by who alone changes elements that a processor changes at once: at a kernel's speed where they are aligned.
+void combine_rows(element_action const& action, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
+                  lock_word<>& wide);
 /// The same of one aligned integer of 4 or 8 bytes, where the processor has an instruction for the operation, and sums of float and
 /// double. old: null where nobody asks. False: it is something else, and nothing was done.
 bool combine_one(operation what, element_kind kind, std::byte* at, std::byte const* operand, std::byte* old) noexcept;

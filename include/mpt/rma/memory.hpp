@@ -23,6 +23,7 @@
 
 #include <mpt/core/types.hpp>
 #include <mpt/rma/lock_word.hpp>
+#include <mpt/rma/rows.hpp>
 #include <mpt/transport/smp/copy.hpp>
 #include <mpt/world/bell.hpp>
 #include <mpt/world/native.hpp>
@@ -40,8 +41,10 @@ template <class World> struct control {
     std::array<typename atomics::template atomic<std::int32_t>, 8> waiting{};
     alignas(line_pair) lock_word<atomics> wide;    // elements that no processor changes at once (rma/element.hpp)
     alignas(line_pair) world::bell<World> agent{}; // rung by who has sent the agent a letter
+    alignas(line_pair) rma::rows<World> rows;      // of this part
+    alignas(line_pair) rma::stays<World> stays;    // of this rank's threads, in whatever part
 };
-static_assert(sizeof(control<world::native>) == 3 * line_pair);
+static_assert(sizeof(control<world::native>) == 21 * line_pair);
 
 /// Which memory is attached to a rank's part of a dynamic window: written by its threads, read by all.
 template <class World> class attachments {
@@ -132,6 +135,8 @@ template <class World> struct alignas(line_pair) target {
     control<World>* sync = nullptr;
     attachments<World> const* attached = nullptr; // of a dynamic window
     rank world{};
+    // Bytes of rows that this rank has changed by elements, and how many make it take the part (rma/rows.hpp).
+    atomic<std::uint64_t> by_elements{0}, patience{0};
 
     bool has(std::uint64_t first, std::uint64_t n) const noexcept {
         return inside(first - base, n, size) && is_attached(first, n);

@@ -16,12 +16,14 @@
 ///             an agent does for it is complete there at the next flush, unlock, complete or fence; all else is at once. So requests
 ///             are complete at birth, and flush_local has nothing to do.
 ///   Elements  of a target that this rank has locked alone, or of a window made with rows_locked, change under the part's lock
-///             (rma/element.hpp): rows at a kernel's speed.
+///             (rma/element.hpp): rows at a kernel's speed. So do rows of a target that a thread alone has changed for a while
+///             (rma/rows.hpp), where no agent has a part in the window.
 ///   Order     accumulates of a rank on a target are done in program order. A flush is a full fence.
 ///   Cost      put of a value to arena memory: a look at the epoch, one comparison with the bounds, a store. No lock, no call.
 ///   Threads   operations, flushes and locks of different targets by any number of threads; fence, start, complete, post and wait by
 ///             one at a time.
-///             No lock is taken, and no line written that they share, for what is mapped; letters to agents go by the lane's lock.
+///             No lock is taken, and no line written that they share, for what is mapped (accumulates: by 16 of a rank); letters to agents
+///             go by the lane's lock.
 ///   Limit     memory is per rank of the group: 128 bytes for each target.
 ///   Tests     test/rma_window_test.cpp, test/rma_random_test.cpp    Source MPI-4.1 chapter 12.
 #pragma once
@@ -86,6 +88,9 @@ struct wanted {
     std::int64_t unit = 1;
     bool contiguous = true;   // shared: each rank's part follows that of the rank before
     bool rows_locked = false; // accumulates are of rows rather than of single elements; it counts where all ranks say so
+    // Bytes of rows that a rank changes by elements before one of its threads takes a target's part to itself, four times as many each
+    // time that it is taken back. origin: bench/peers/rma_bench.c, accumulate: 16 KiB by elements cost what two changes of the owner do
+    std::uint64_t patience = 16 << 10;
     std::optional<mem::wish> place{}; // allocate, shared: where memory comes from; else as the environment has it
 };
 
@@ -137,15 +142,21 @@ public:
     /// One element that combine_one() takes. result: null where nobody asks what it was. False: nothing was done.
     bool try_change(void const* from, void* result, element_kind kind, rank target, std::int64_t displacement,
                     operation op) noexcept {
-        auto* const p = is_locked(at(target)) ? nullptr : open_here(target, displacement, 0, facts(kind).size);
-        return p != nullptr && combine_one(op, kind, p, static_cast<std::byte const*>(from), static_cast<std::byte*>(result));
+        auto& t = at(target);
+        auto* const p = is_locked(t) ? nullptr : open_here(target, displacement, 0, facts(kind).size);
+        return p != nullptr && inside(t, [&] {
+                   return combine_one(op, kind, p, static_cast<std::byte const*>(from), static_cast<std::byte*>(result));
+               });
     }
     /// One element that swap_one() takes. False: nothing was done.
     bool try_swap(void const* from, void const* expected, void* result, std::size_t size, rank target,
                   std::int64_t displacement) noexcept {
-        auto* const p = is_locked(at(target)) ? nullptr : open_here(target, displacement, 0, size);
-        return p != nullptr && swap_one(size, p, static_cast<std::byte const*>(expected), static_cast<std::byte const*>(from),
-                                        static_cast<std::byte*>(result));
+        auto& t = at(target);
+        auto* const p = is_locked(t) ? nullptr : open_here(target, displacement, 0, size);
+        return p != nullptr && inside(t, [&] {
+                   return swap_one(size, p, static_cast<std::byte const*>(expected), static_cast<std::byte const*>(from),
+                                   static_cast<std::byte*>(result));
+               });
     }
     /// Elements of one predefined type at both sides; the operation is defined on it (find_kernel), or it is
     /// mpt::error(argument).
@@ -223,6 +234,7 @@ private:
     void find_way(target_type& t, card const& c);
     std::span<std::byte> slice_of(rank world);
     bool needs_agent(card const& mine) const noexcept;
+    bool may_share_rows(std::span<card const> all) const noexcept;
     void start_agent();
     void give_back() noexcept;
 
@@ -259,6 +271,14 @@ private:
     struct both_sides; // of an update
     /// Of an epoch in which nobody else can change the target's elements, as all threads of this rank see it.
     bool is_locked(target_type const& t) const noexcept { return rows_locked_ || t.lock == held::exclusive; }
+    template <class F> bool inside(target_type& t, F f) noexcept;
+    auto enter(target_type& t) noexcept { return t.sync->rows.enter(control_->stays, me_.value, run_->world().self()); }
+    auto stays_of() noexcept {
+        return [this](std::int32_t r) -> auto& { return targets_[static_cast<std::size_t>(r)].sync->stays; };
+    }
+    bool takes(target_type& t, std::uint64_t n) noexcept;
+    void combine_at(target_type& t, element_action const& action, std::span<memory_run const> runs, std::byte const* operand,
+                    std::byte* old);
     void update(char const* call, own_source const* from, own_sink const* result, target_place const& to, operation op);
     bool update_row(own_source const& from, target_type& t, target_place const& to, operation op);
     void update_here(both_sides const& data, target_type& t, typed_runs const& there);
@@ -305,7 +325,7 @@ private:
     std::span<std::byte> allocated_; // ours to give back
     control<world_type>* control_ = nullptr;
     attachments<world_type>* attached_ = nullptr; // dynamic
-    bool rows_locked_ = false;
+    bool rows_locked_ = false, shares_rows_ = false;
     std::uint64_t probe_[2]{}; // what others read to see that the kernel lets them
     std::unique_ptr<target_type[]> targets_;
     exposed_memory memory_;

@@ -24,6 +24,9 @@ window<Stack>::window(runtime<Stack>& run, context_id context, coll::team<Stack>
         if (how_ == flavor::shared) own_ = {at(me_).at(at(me_).base), at(me_).size, w.unit};
         if (how_ != flavor::dynamic && own_.size != 0) memory_.add(reinterpret_cast<std::uintptr_t>(own_.base), own_.size);
         rows_locked_ = std::ranges::all_of(all, [](card const& c) { return c.locked != 0; });
+        shares_rows_ = may_share_rows(all);
+        for (rank r = 0; r < size(); r = r + 1)
+            at(r).patience.store(w.patience, std::memory_order_relaxed); // order: whoever uses the window got it later
         if (needs_agent(all[static_cast<std::size_t>(me_.value)])) start_agent();
     } catch (...) {
         give_back();
@@ -173,6 +176,12 @@ template <class Stack> bool window<Stack>::needs_agent(card const& mine) const n
     bool const has_memory = how_ == flavor::dynamic || mine.size != 0;
     if (how_ == flavor::shared || size() == 1 || !has_memory) return false;
     return !reads_memory() || (!world_type::shares_process && mine.memory_of < 0);
+}
+
+/// Every element of every part is changed by loads and stores, and who takes a part orders them by a fence of its own.
+template <class Stack> bool window<Stack>::may_share_rows(std::span<card const> all) const noexcept {
+    if (fences::invisible || run_->job().fences() != fence_mode::sleeper || how_ == flavor::dynamic) return false;
+    return std::ranges::all_of(all, [this](card const& c) { return !needs_agent(c); });
 }
 
 template <class Stack> void window<Stack>::start_agent() {

@@ -45,9 +45,56 @@ bool window<Stack>::update_row(own_source const& from, target_type& t, target_pl
     element_action const action{op, to.type.element()};
     if (!p || !action.is_valid()) return false;
     memory_run const run{reinterpret_cast<std::uintptr_t>(p), static_cast<std::uint64_t>(mine->bytes)};
-    combine(is_locked(t) ? action.under_lock() : action, {&run, 1}, static_cast<std::byte const*>(from.address) + mine->offset,
-            nullptr, t.sync->wide);
+    combine_at(t, is_locked(t) ? action.under_lock() : action, {&run, 1},
+               static_cast<std::byte const*>(from.address) + mine->offset, nullptr);
     return true;
+}
+
+/// f(), which changes an element of the target by the processor. False: it belongs to another, and f was not called; or f says so.
+template <class Stack> template <class F>
+[[gnu::always_inline]] inline bool window<Stack>::inside(target_type& t, F f) noexcept {
+    if (!shares_rows_) return f();
+    auto const visit = enter(t);
+    if (visit.may == turn::nothing) [[unlikely]]
+        return false;
+    bool const done = f();
+    return control_->stays.end(visit.place), done;
+}
+
+/// Would this thread have the target's part to itself, after n bytes more? Threads of a rank that count at once count some bytes less.
+template <class Stack> bool window<Stack>::takes(target_type& t, std::uint64_t n) noexcept {
+    constexpr std::uint64_t row = 512, most = 64 << 20;
+    if (n < row) return false;
+    auto const all = t.by_elements.load(std::memory_order_relaxed) + n;       // order: an estimate
+    auto const patience = t.patience.load(std::memory_order_relaxed);         // order: an estimate
+    t.by_elements.store(all < patience ? all : 0, std::memory_order_relaxed); // order: an estimate
+    if (all < patience) return false;
+    t.patience.store(std::min(4 * patience, most), std::memory_order_relaxed); // order: an estimate
+    return true;
+}
+
+/// What a processor changes at once, by this thread as its turn is; what lies under the part's lock, as combine() does.
+template <class Stack> void window<Stack>::combine_at(target_type& t, element_action const& action,
+                                                      std::span<memory_run const> runs, std::byte const* operand,
+                                                      std::byte* old) {
+    auto& part = *t.sync;
+    if (!shares_rows_ || action.whole() == 0) return combine(action, runs, operand, old, part.wide);
+    std::uint64_t n = 0;
+    for (auto const& r : runs) n += r.bytes;
+    for (bool asked = false;; asked = true) {
+        auto const visit = enter(t);
+        if (visit.may == turn::nothing) {
+            part.rows.give_to_all(run_->world(), size(), stays_of());
+            continue;
+        }
+        bool const alone = visit.may == turn::rows;
+        if (alone || asked || !takes(t, n)) {
+            alone ? combine_rows(action, runs, operand, old, part.wide) : combine(action, runs, operand, old, part.wide);
+            return control_->stays.end(visit.place);
+        }
+        control_->stays.end(visit.place);
+        part.rows.take(run_->world(), me_.value, visit.place, size(), stays_of());
+    }
 }
 
 template <class Stack> void window<Stack>::update(char const* call, own_source const* from, own_sink const* result,
@@ -82,7 +129,7 @@ template <class Stack> void window<Stack>::update_here(both_sides const& data, t
                           if (keeps) was.resize(n);
                           auto const* const operand = data.operand ? detail::piece_of(*data.operand, at, n, buffer) : nullptr;
                           auto* const old = keeps ? was.data() : data.result ? data.result->data() + at : nullptr;
-                          combine(data.action, runs, operand, old, t.sync->wide);
+                          combine_at(t, data.action, runs, operand, old);
                           if (keeps) data.result->write(at, was);
                       });
 }
@@ -116,8 +163,8 @@ template <class Stack> void window<Stack>::fetch_and_op(void const* from, void* 
     auto const place = address(t, displacement);
     if (auto const* const p = t.mapped(place, action.size()); p && action.whole() != 0) [[likely]] {
         memory_run const run{reinterpret_cast<std::uintptr_t>(p), action.size()};
-        return combine(is_locked(t) ? action.under_lock() : action, {&run, 1}, static_cast<std::byte const*>(from),
-                       static_cast<std::byte*>(result), t.sync->wide);
+        return combine_at(t, is_locked(t) ? action.under_lock() : action, {&run, 1}, static_cast<std::byte const*>(from),
+                          static_cast<std::byte*>(result));
     }
     get_accumulate({from, 1, type}, {result, 1, type}, {target, displacement, 1, type}, op);
 }
@@ -130,7 +177,13 @@ template <class Stack> void window<Stack>::compare_and_swap(void const* from, vo
     auto const* const desired = static_cast<std::byte const*>(from);
     auto const* const was = static_cast<std::byte const*>(expected);
     auto* const old = static_cast<std::byte*>(result);
-    auto const here = [&] { rma::compare_and_swap(n, t.at(place.at), was, desired, old, t.sync->wide, is_locked(t)); };
+    auto const swap = [&] {
+        return rma::compare_and_swap(n, t.at(place.at), was, desired, old, t.sync->wide, is_locked(t)), true;
+    };
+    auto const here = [&] {
+        if (is_locked(t)) return void(swap());
+        while (!inside(t, swap)) t.sync->rows.give_to_all(run_->world(), size(), stays_of());
+    };
     if (t.mapped(place.at, n)) [[likely]]
         return here();
     if (t.by.load(std::memory_order_relaxed) == way::shared) return within(t, here); // order: it never changes from this

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "random_accumulates.hpp"
 #include "random_collectives.hpp"
 #include "random_messages.hpp"
 
@@ -234,6 +235,13 @@ std::map<std::string, void (*)(int)> const ways{
     {"collectives",
      [](int seed) {
          auto const faults = mpt::c::test::random_collectives{static_cast<unsigned>(seed)}.run(150);
+         MPI_Finalize();
+         std::printf("%s", faults.c_str());
+         std::exit(faults.empty() ? 0 : 1);
+     }},
+    {"accumulates",
+     [](int seed) {
+         auto const faults = mpt::c::test::random_accumulates{static_cast<unsigned>(seed)}.run(20);
          MPI_Finalize();
          std::printf("%s", faults.c_str());
          std::exit(faults.empty() ? 0 : 1);

@@ -143,6 +143,9 @@ TEST(c_processes, have_what_collectives_on_communicators_that_overlap_give) {
                  {"", "", "MPT_SINGLE_COPY=off", "MPT_LANES=3", "MPT_NODE_CALLS=0", "MPT_NODE_RANKS=0", "MPT_NODE_MAX=1K",
                   "MPT_COLL_OFF=all"});
 }
+TEST(c_processes, lose_no_accumulate_of_rows_and_of_numbers) {
+    expect_right("accumulates", 4, {"", "MPT_FENCES=sleeper", "MPT_FENCES=sleeper", "MPT_FENCES=both", "MPT_LANES=3"});
+}
 
 /// Nobody waits for a program that is alone: how it ends is its own business.
 TEST(c_processes, that_are_alone_need_not_finalize) {

@@ -94,8 +94,10 @@ struct job::impl {
     pid_t pid = ::getpid();
     int exceptions = std::uncaught_exceptions();
     bool left = false;
-    std::shared_ptr<pmi1_line> launcher; // who must hear of our end by words; mptrun sees it
-    std::mutex naming;                   // threads of this rank may name communicators at once
+    std::shared_ptr<pmi1_line> launcher;                   // who must hear of our end by words; mptrun sees it
+    std::mutex naming;                                     // threads of this rank may name communicators at once
+    native_atomics::atomic<std::int64_t> look_at{0};       // when keep_apart() looks again
+    native_atomics::atomic<std::int64_t> pause{1'000'000}; // nanoseconds until then; longer after each move
 };
 
 job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::string_view job_values)
@@ -149,6 +151,50 @@ fence_mode job::fences() const noexcept {
     return impl_->header->fences.load(std::memory_order_relaxed);
 } // order: final after meet()
 bool job::scarce() const noexcept { return impl_->header->scarce != 0; }
+
+namespace {
+/// To that CPU, and then free to go wherever it was free to go before. False: the system refuses.
+bool move_to(int cpu, cpu_set_t const& allowed) noexcept {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(cpu), &one);
+    if (::sched_setaffinity(0, sizeof one, &one) != 0) return false;
+    ::sched_setaffinity(0, sizeof allowed, &allowed);
+    return true;
+}
+} // namespace
+
+void job::keep_apart() noexcept {
+    constexpr std::int64_t longest_pause = 1'000'000'000;
+    if (size_ == 1 || shares_process_ || scarce()) return;
+    auto const now = static_cast<std::int64_t>(world::detail::monotonic_now().count());
+    auto due = impl_->look_at.load(std::memory_order_relaxed);       // order: a time, nothing hangs on it
+    auto const pause = impl_->pause.load(std::memory_order_relaxed); // order: as above
+    if (now < due || !impl_->look_at.compare_exchange_strong(due, now + pause, std::memory_order_relaxed))
+        return; // order: as above
+    auto const here = ::sched_getcpu();
+    if (here < 0) return;
+    auto const seen = [this](std::int32_t r) {
+        return static_cast<int>(record(rank{r}).cpu.load(std::memory_order_relaxed)) - 1; // order: a hint, which may be old
+    };
+    auto& mine = record(me_).cpu;
+    if (seen(me_.value) != here) mine.store(static_cast<std::uint32_t>(here + 1), std::memory_order_relaxed); // order: as above
+    cpu_set_t allowed, free;
+    if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return; // more CPUs than the set has room for
+    free = allowed;
+    bool shared = false;
+    for (std::int32_t r = 0; r < size_; ++r) {
+        auto const cpu = seen(r);
+        if (cpu < 0 || cpu >= CPU_SETSIZE) continue;
+        CPU_CLR(static_cast<std::size_t>(cpu), &free);
+        shared = shared || (r != me_.value && cpu == here);
+    }
+    int next = 0;
+    while (next < CPU_SETSIZE && !CPU_ISSET(static_cast<std::size_t>(next), &free)) ++next;
+    if (!shared || next == CPU_SETSIZE || !move_to(next, allowed)) return;
+    mine.store(static_cast<std::uint32_t>(next + 1), std::memory_order_relaxed);       // order: as above
+    impl_->pause.store(std::min(2 * pause, longest_pause), std::memory_order_relaxed); // order: as above
+}
 
 void job::publish(unsigned slot, unsigned lane, std::span<std::byte const> address) {
     auto& all = record(me_).addresses;

@@ -129,6 +129,10 @@ public:
     fence_mode fences() const noexcept;
     /// Ranks of this node outnumber the CPUs they may use.
     bool scarce() const noexcept;
+    /// For a rank that has waited for long, though CPUs suffice: where another rank of the job is on its CPU, this thread moves to one
+    /// that no rank was seen on. A system that has started two ranks on one CPU may leave them there for a tenth of a second, in which each
+    /// message costs as much as a rank spins. The CPUs that the thread may use stay what they are.
+    void keep_apart() noexcept;
 
     /// This rank has finalized: its end is no longer a failure of the job. The destructor does it too, unless an exception
     /// is on its way. (Started by hand, the only rank: then too, and the process may join again.)

@@ -308,7 +308,9 @@ private:
         switch (step) {
         case wait_step::spin: return false;
         case wait_step::pause: return world_.pause(), false;
-        case wait_step::yield: return world_.yield(), false;
+        case wait_step::yield:
+            if constexpr (!world_type::shares_process) job_.keep_apart();
+            return world_.yield(), false;
         case wait_step::sleep: break;
         }
         if (job_.launcher_gone()) [[unlikely]]

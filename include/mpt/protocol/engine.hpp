@@ -258,6 +258,7 @@ private:
     template <class E> pushed push_e1(E& wire, request& r, bool& no_loan) noexcept;
     template <class E> pushed push_rts(E& wire, request& r) noexcept;
     bool advance_push(request& r) noexcept;
+    std::uint64_t next_chunk(request const& r) noexcept;
     template <class E> bool push_chunk(E& wire, request& r) noexcept;
     template <class E> bool push_frame(E& wire, request& r) noexcept;
     bool advance_offer(request& r) noexcept;

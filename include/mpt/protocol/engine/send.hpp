@@ -299,10 +299,20 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
     return true;
 }
 
+/// How much goes next. A message that goes alone begins with small chunks, each as long as all before it, so that the receiver begins
+/// soon. Where others wait to be pushed, too, the receiver has something to do anyway.
+template <class World, class Route, protocol_set Use>
+std::uint64_t engine<World, Route, Use>::next_chunk(request const& r) noexcept {
+    constexpr std::uint64_t first = 8_KiB;
+    auto const most = std::min<std::uint64_t>(r.total - r.moved, limits_.chunk);
+    bool const alone = &pushes_.front() == &r && &pushes_.back() == &r;
+    return alone ? std::min(most, std::max(first, r.moved)) : most;
+}
+
 template <class World, class Route, protocol_set Use> template <class E>
 bool engine<World, Route, Use>::push_chunk(E& wire, request& r) noexcept {
     if constexpr (lends<E>) {
-        auto const n = std::min<std::uint64_t>({r.total - r.moved, limits_.chunk, wire.max_loan()});
+        auto const n = std::min<std::uint64_t>(next_chunk(r), wire.max_loan());
         if (auto loan = wire.lend(r.peer, n)) {
             auto cell = wire.reserve(r.peer, sizeof(wire::chunk_loan));
             if (!cell) return wire.revoke(std::move(loan)), false;

@@ -107,6 +107,16 @@ template <team_type Team> void allgather_by_size(Team const& t, by_rank<place> a
 
 /// Pieces of any sizes, which all ranks know. mine: nothing says that it is in its place already.
 template <team_type Team> void allgather(Team const& t, std::optional<source> const& mine, by_rank<place> all) {
+    if constexpr (may_share<Team>) {
+        if (t.where() && t.where()->room && (!mine || mine->size() == all(t.me()).in.size())) {
+            detail::piece_sizes const sizes{all, t.size()};
+            if (detail::brief b{t, speaker::allgather, sizes.total,
+                                sizes.are_even(t.size()) ? sizes.largest : sizes.too_much}) {
+                if (mine) t.move(*mine, all(t.me()).in);
+                return detail::allgather_in(b, all, sizes.largest);
+            }
+        }
+    }
     to_the_end(t, [&](auto const& team) {
         if (mine) team.keep(*mine, all(t.me()));
         detail::allgather_by_size(team, all);

@@ -112,6 +112,9 @@ template <team_type Team> void allreduce(reduction<Team> const& r, std::byte*& h
 /// Throws mpt::error(truncate) where a rank is seen to bring another size; see Misuse above.
 template <team_type Team>
 void allreduce(Team const& t, operand const& op, std::byte const* mine, std::byte* all, std::size_t n) try {
+    if constexpr (may_share<Team>)
+        if (detail::brief b{t, speaker::allreduce, n * op.packed, n * op.packed})
+            return detail::reduce_flat(b, op, fold_order::of_allreduce(t.size()), mine ? mine : all, all, n, true);
     to_the_end(t, [&](auto const& team) {
         if constexpr (may_share<Team>) {
             auto const order = fold_order::of_allreduce(t.size());

@@ -70,6 +70,12 @@ template <team_type Team> void alltoallv(Team const& t, by_rank<source> mine, by
 /// Pieces of one size, which all ranks know.
 template <team_type Team> void alltoall(Team const& t, by_rank<source> mine, by_rank<sink> all) {
     auto const size = all(t.me()).size();
+    if constexpr (may_share<Team>)
+        if (mine(t.me()).size() == size)
+            if (detail::brief b{t, speaker::alltoall, size, size * static_cast<std::size_t>(t.size())}) {
+                t.move(mine(t.me()), all(t.me()));
+                return detail::alltoall_in(b, size, mine, all);
+            }
     to_the_end(t, [&](auto const& team) {
         team.keep(mine(t.me()), all(t.me()));
         if constexpr (may_share<Team>)

@@ -12,8 +12,10 @@
 namespace mpt::inline v0::coll {
 
 template <team_type Team> void barrier(Team const& t) {
-    if constexpr (may_share<Team>)
+    if constexpr (may_share<Team>) {
+        if (detail::brief b{t, speaker::barrier, 0, 0}) return detail::barrier_in(b);
         if (detail::barrier_together(t)) return;
+    }
     auto const n = t.size();
     for (std::int32_t step = 1; step < n; step *= 2) t.nod((t.me() + step) % n, (t.me() - step + n) % n, speaker::barrier);
 }

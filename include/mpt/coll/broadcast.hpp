@@ -96,6 +96,9 @@ template <team_type Team> void broadcast_by_size(Team const& t, place const& dat
 
 /// data: at the root what is sent, elsewhere room for it; of the same packed size on all ranks.
 template <team_type Team> void broadcast(Team const& t, place const& data, std::int32_t root) {
+    if constexpr (may_share<Team>)
+        if (detail::brief b{t, speaker::broadcast, data.in.size(), data.in.size(), root})
+            return detail::broadcast_in(b, data, root);
     auto const by = detail::is_cut(t, data) ? way::other : way::usual;
     to_the_end(t.rooted(speaker::broadcast, root, by), [&](auto const& rooted) {
         if constexpr (may_share<Team>)

@@ -70,8 +70,7 @@ public:
     folding(operand const& op, fold_order const& order, At const& at) noexcept : op_{op}, order_{order}, at_{at} {}
 
     void run(std::size_t n, std::byte* result) {
-        auto const step =
-            is_near() && order_.ranks() > 2 ? std::max<std::size_t>(1, block / std::max<std::size_t>(op_.packed, 1)) : n;
+        auto const step = is_near() ? std::max<std::size_t>(1, block / std::max<std::size_t>(op_.packed, 1)) : n;
         for (first_ = 0; first_ < n; first_ += step) {
             n_ = std::min(step, n - first_);
             combine(0, order_.places(), 0, op_.at(result, first_));
@@ -110,9 +109,22 @@ private:
     }
 };
 
+/// Two arrays, a piece after the other: what is copied is at hand when it is combined.
+inline void fold_two(operand const& op, std::size_t n, std::byte const* left, std::byte const* right, std::byte* result) {
+    constexpr std::size_t piece = 8192;
+    auto const each = std::max<std::size_t>(1, piece / std::max<std::size_t>(op.packed, 1));
+    for (std::size_t at = 0; at < n; at += each) {
+        auto const now = std::min(each, n - at), skip = at * op.packed;
+        if (right != result) copy_bytes(result + skip, right + skip, now * op.packed);
+        op.combine(op.what, left + skip, result + skip, now);
+    }
+}
+
 /// n elements of all ranks, in their layout.
 template <class At> void fold(operand const& op, fold_order const& order, std::size_t n, At const& at, std::byte* result) {
-    if (n != 0) folding<At>{op, order, at}.run(n, result);
+    if (n == 0) return;
+    if (order.ranks() == 2 && op.is_contiguous()) return fold_two(op, n, at(order.rank_at(0)), at(order.rank_at(1)), result);
+    folding<At>{op, order, at}.run(n, result);
 }
 /// The same, packed.
 template <class At>

@@ -69,6 +69,12 @@ void gather_at_once(Team const& t, std::optional<source> const& mine, by_rank<si
 /// root only.
 template <team_type Team> void gather(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
     auto const size = t.me() == root ? all(root).size() : mine->size();
+    if constexpr (may_share<Team>)
+        if (t.me() != root || !mine || mine->size() == size)
+            if (detail::brief b{t, speaker::gather, size, size, root}) {
+                detail::gather_in(b, mine, all, size, root);
+                return t.me() == root && mine ? t.move(*mine, all(root)) : void();
+            }
     bool const by_tree = t.size() >= gather_tree_ranks && size <= t.template limit<"MPT_GATHER_SHORT">();
     to_the_end(t.rooted(speaker::gather, root, by_tree ? way::other : way::usual), [&](auto const& rooted) {
         if (t.me() == root && mine) rooted.keep(*mine, all(root));

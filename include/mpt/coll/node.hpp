@@ -4,7 +4,7 @@
 ///                              messages                      each takes a part of its slice,     rounds (coll/rounds.hpp)
 ///                                                            tells where, maps the others'
 ///
-///        a rank's part   | 64 entries | 16 pieces of 1 KiB |        and, when something larger comes up first:  | 4 chunks |
+///        a rank's part   | 64 entries | 16 KiB for pieces |        and, when something larger comes up first:  | 4 chunks |
 ///
 ///   All ranks call the collectives of a communicator in the same order, so all of them count to the same call, and agree there by
 ///   messages: two times ceil(log2 n) of them. Where one has no memory left, or does not map another's slice, all go on with
@@ -18,8 +18,10 @@
 ///             something rings all others' bells: a load each.
 ///   End       is local. A rank that frees the communicator leaves every part; a part is used again when all have left it
 ///             (mem/parts.hpp).
-///   Memory    24 KiB a rank, and 4 chunks where data are larger than 1 KiB, both in the rank's slice.
-///   Limit     after gathers and scatters whose sizes differ and exceed a chunk, ranks are out of step: the communicator is of no use.
+///   Memory    24 KiB a rank, and 4 chunks where data are larger than 1 KiB, both in the rank's slice. A round takes as much of it as its
+///             data are long (coll/recycled.hpp): a root runs ahead by 4 rounds of whole chunks, and by some 32 of less.
+///   Limit     after gathers and scatters whose sizes differ and exceed a chunk, and reduces of more than 16 KiB, ranks are out of step: the
+///             communicator is of no use.
 ///             Ranks that all reach each other through mapped memory; up to MPT_NODE_RANKS of them, because each looks at all others.
 ///   Tests     test/coll_node_test.cpp
 #pragma once
@@ -28,6 +30,7 @@
 #include <utility>
 #include <vector>
 
+#include <mpt/coll/recycled.hpp>
 #include <mpt/coll/rounds.hpp>
 #include <mpt/coll/team.hpp>
 
@@ -133,14 +136,17 @@ public:
     static constexpr std::size_t piece = 1024;
 
 private:
-    static constexpr std::uint64_t pieces = 16, chunks = 4;
+    static constexpr std::size_t near_bytes = 16 * piece, chunks = 4;
 
     shared_block near_, far_;
     rounds_type rounds_;
+    recycled<rounds_type::sets> near_parts_{near_bytes}, far_parts_;
+    std::size_t where_ = 0;         // of the part that the next round shows
     std::vector<bell_type*> bells_; // of the others
     [[no_unique_address]] World world_;
     fence_mode fences_;
     std::size_t chunk_;
+    std::uint32_t taken_ = 0; // speakers whose collectives come through here, as bits: what variables say of them never changes
     bool no_chunks_ = false;
 
     static std::vector<entry*> entries_of(shared_block const& b, std::int32_t n) {
@@ -152,7 +158,10 @@ private:
 public:
     template <class Stack> node_room(team<Stack> const& t, shared_block near, std::vector<bell_type*> bells)
         : near_{std::move(near)}, rounds_{entries_of(near_, t.size()), t.me()}, bells_{std::move(bells)},
-          world_{t.wire().on().world()}, fences_{t.wire().on().fences()}, chunk_{chunk_bytes(t)} {}
+          world_{t.wire().on().world()}, fences_{t.wire().on().fences()}, chunk_{chunk_bytes(t)} {
+        for (auto s = speaker::barrier; s <= speaker::reduce; s = static_cast<speaker>(static_cast<std::int32_t>(s) + 1))
+            taken_ |= static_cast<std::uint32_t>(!by_messages(t, s)) << static_cast<std::uint32_t>(s);
+    }
     node_room(node_room const&) = delete;
 
     /// The room of a team's communicator; nullptr: there is none, or not yet. Counts the call.
@@ -162,6 +171,12 @@ public:
         if (m->room) [[likely]]
             return static_cast<node_room*>(m->room.get());
         return begin(t, *m);
+    }
+    /// The same of a collective that comes through it, where there is one already.
+    template <class Stack> static node_room* there(team<Stack> const& t, speaker s) noexcept {
+        auto* const m = t.where();
+        auto* const room = m ? static_cast<node_room*>(m->room.get()) : nullptr;
+        return room && (room->taken_ >> static_cast<std::uint32_t>(s) & 1) != 0 ? room : nullptr;
     }
     /// The least shelf that holds so many bytes, and how many it holds.
     static shelf shelf_for(std::size_t n) noexcept {
@@ -173,7 +188,7 @@ public:
     /// What a root shows at once of so many bytes: a quarter of them where that is much, so that the others copy the one while it writes
     /// the next.
     std::size_t stretch_of(std::size_t size) const noexcept {
-        constexpr std::size_t least = 32 * 1024;
+        constexpr std::size_t least = 16 * 1024;
         auto const on = shelf_for(size);
         auto const quarter = size / (4 * line_pair) * line_pair;
         return on == shelf::chunk ? std::min(chunk_, std::max(least, quarter)) : room_on(on);
@@ -183,24 +198,32 @@ public:
         if (far_) [[likely]]
             return true;
         if (no_chunks_) return false;
-        begin(t, s, shelf::entry);
+        begin(t, s);
         show(t, s, size);
         see_all(t, s, size, [](std::int32_t) {}); // before messages: all of them come
         far_ = shared_block::agree(t, chunks * chunk_, true);
+        far_parts_ = recycled<rounds_type::sets>{chunks * chunk_};
         no_chunks_ = !far_;
         return !no_chunks_;
     }
 
     // --- a round: begin, write, show, see ------------------------------------------------------------------------------------------
-    /// Where to write what the next round is to show: when all are through with what lay there.
-    template <class Stack> std::byte* begin(team<Stack> const& t, speaker s, shelf on) {
-        auto const least = rounds_.awaited(on == shelf::entry ? rounds_type::sets : on == shelf::piece ? pieces : chunks);
-        if (least != 0) [[unlikely]]
-            catch_up(t, s, least);
-        return place_of(t.me(), on, rounds_.next());
+    /// The next round shows no data, or what fits beside its flag: when all are through with what lay there.
+    template <class Stack> std::byte* begin(team<Stack> const& t, speaker s) {
+        await_use(t, s, rounds_.awaited(rounds_type::sets));
+        where_ = 0;
+        return rounds_.own().data.data();
+    }
+    /// Where to write so many bytes that the next round is to show.
+    template <class Stack> std::byte* begin(team<Stack> const& t, speaker s, shelf on, std::size_t bytes) {
+        if (on == shelf::entry) return begin(t, s);
+        auto const part = (on == shelf::piece ? near_parts_ : far_parts_).take(bytes, rounds_.next());
+        await_use(t, s, std::max(rounds_.awaited(rounds_type::sets), part.used == 0 ? 0 : rounds_.awaited_since(part.used)));
+        where_ = part.at;
+        return shelf_of(t.me(), on) + where_;
     }
     template <class Stack> void show(team<Stack> const& t, speaker s, std::size_t size) noexcept {
-        rounds_.show(word_of(t, s), size);
+        rounds_.show(word_of(t, s), size, where_);
         for (auto* const bell : bells_) bell->ring(world_, fences_);
     }
     /// Waits until a rank has shown the round that we showed last. Throws mpt::error where it has called something else.
@@ -216,7 +239,7 @@ public:
         auto const& e = rounds_.of(root);
         if (e.call == word_of(t, s) && e.size != size) [[unlikely]]
             for (auto left = rounds_for(t, e.size); left > 1; --left) {
-                begin(t, s, shelf::entry);
+                begin(t, s);
                 show(t, s, size);
             }
         see(t, root, s, size);
@@ -232,16 +255,18 @@ public:
     /// Rounds that this rank has shown.
     std::uint64_t shown() const noexcept { return rounds_.last(); }
     /// What a rank has shown in that round, once it was seen, or is our own.
-    std::byte const* of(std::int32_t q, shelf on) const noexcept { return place_of(q, on, rounds_.last()); }
+    std::byte const* of(std::int32_t q, shelf on) const noexcept {
+        auto const& e = rounds_.of(q);
+        return on == shelf::entry ? e.data.data() : shelf_of(q, on) + e.where;
+    }
 
 private:
-    std::byte* place_of(std::int32_t q, shelf on, std::uint64_t number) const noexcept {
-        switch (on) {
-        case shelf::entry: return rounds_.at(q, number).data.data();
-        case shelf::piece: return near_.of(q) + rounds_type::bytes + number % pieces * piece;
-        case shelf::chunk: break;
-        }
-        return far_.of(q) + number % chunks * chunk_;
+    std::byte* shelf_of(std::int32_t q, shelf on) const noexcept {
+        return on == shelf::piece ? near_.of(q) + rounds_type::bytes : far_.of(q);
+    }
+    template <class Stack> void await_use(team<Stack> const& t, speaker s, std::uint64_t least) {
+        if (least != 0) [[unlikely]]
+            catch_up(t, s, least);
     }
     template <class Stack> [[gnu::noinline]] void catch_up(team<Stack> const& t, speaker s, std::uint64_t least) {
         each_other(t, [&](std::int32_t q) { t.await(q, s, 0, [&] { return rounds_.has_begun(q, least); }); });
@@ -285,7 +310,7 @@ private:
             bells.push_back(lane.bell_of(t.who().world(q)));
             may = may && bells.back() != nullptr;
         });
-        auto near = shared_block::agree(t, rounds_type::bytes + pieces * piece, may);
+        auto near = shared_block::agree(t, rounds_type::bytes + near_bytes, may);
         m.refused = !near;
         if (m.refused) return nullptr;
         auto room = std::make_shared<node_room>(t, std::move(near), std::move(bells));

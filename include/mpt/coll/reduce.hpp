@@ -92,6 +92,10 @@ void reduce_by_size(reduction<Team> const& r, std::byte const* mine, std::byte* 
 /// n elements from each rank. mine: at the root null where they are in `result` already. result: used at the root only.
 template <team_type Team>
 void reduce(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n, std::int32_t root) {
+    if constexpr (may_share<Team>)
+        if (detail::brief b{t, speaker::reduce, n * op.packed, n * op.packed, root})
+            return detail::reduce_flat(b, op, fold_order::of_reduce(t.size(), op.commutes ? root : 0), mine ? mine : result,
+                                       t.me() == root ? result : nullptr, n, false);
     auto const by = n == 0 ? way::none : detail::is_cut(t, op, n) ? way::other : way::usual;
     to_the_end(t.rooted(speaker::reduce, root, by), [&](auto const& rooted) {
         if constexpr (may_share<Team>) {

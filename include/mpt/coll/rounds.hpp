@@ -2,7 +2,7 @@
 ///
 ///        entries of rank r, one writer             what is shown in round k lies in set k mod 64
 ///        +--------+--------+ ... +--------+
-///        | set 0  | set 1  |     | set 63 |        | number | call | size | next | 96 bytes of data |      two lines
+///        | set 0  | set 1  |     | set 63 |        | number | call | size | where | 96 bytes of data |      two lines
 ///        +--------+--------+ ... +--------+              `--- stored last, with release
 ///
 ///   A rank that shows round k is through with all rounds before. So an entry may be written again when all have shown the round
@@ -14,7 +14,8 @@
 ///        rank 0   #   #   # # # # # #             and so that the next looks find it settled, it waits until all
 ///        rank 1   #   #                           have begun round 57
 ///
-///   Other memory goes with the rounds: chunks of which one is used again after `kept` rounds.
+///   Other memory goes with the rounds: its parts are used again when all have begun the round after the one that showed them
+///   (coll/recycled.hpp).
 ///
 ///   Order     number: sync coll.round. What was written before a round is shown is seen by who finds it begun; what a rank read
 ///             before it shows a round, it has read before who finds it begun writes there again.
@@ -44,7 +45,7 @@ public:
     struct alignas(line_pair) entry {
         typename Atomics::template atomic<std::uint64_t> number;
         std::uint64_t call, size; // what the rank has called: of two that differ, one finds it out
-        std::uint64_t next;       // not read
+        std::uint64_t where;      // in other memory, that goes with the round
         std::array<std::byte, room> data;
     };
     static_assert(sizeof(entry) == line_pair && offsetof(entry, data) == 32);
@@ -66,12 +67,14 @@ public:
     /// Where this rank writes what it shows next, once it may.
     entry& own() const noexcept { return of_[me_][next_ % sets]; }
 
-    /// The round that all others must have begun before memory is written that was used `kept` rounds ago; 0: it may be written.
-    std::uint64_t awaited(std::uint64_t kept) const noexcept {
-        if (next_ <= kept || begun_ > next_ - kept) [[likely]]
+    /// The round that all others must have begun before memory is written that round `used` showed; 0: it may be written.
+    std::uint64_t awaited_since(std::uint64_t used) const noexcept {
+        if (begun_ > used) [[likely]]
             return 0;
-        return next_ - std::min(ahead, kept - 1);
+        return std::max(used + 1, next_ > ahead ? next_ - ahead : 0);
     }
+    /// The same of what was shown `kept` rounds ago.
+    std::uint64_t awaited(std::uint64_t kept) const noexcept { return next_ <= kept ? 0 : awaited_since(next_ - kept); }
     entry& at(std::int32_t q, std::uint64_t number) const noexcept { return of_[static_cast<std::size_t>(q)][number % sets]; }
     bool has_begun(std::int32_t q, std::uint64_t number) const noexcept {
         return at(q, number).number.load(std::memory_order_acquire) >= number; // sync(coll.round): acquire
@@ -79,11 +82,11 @@ public:
     /// has_begun() said yes of every other rank.
     void all_have_begun(std::uint64_t number) noexcept { begun_ = std::max(begun_, number); }
 
-    void show(std::uint64_t call, std::uint64_t size) noexcept {
+    void show(std::uint64_t call, std::uint64_t size, std::uint64_t where = 0) noexcept {
         auto& e = own();
-        e.call = call, e.size = size;
+        e.call = call, e.size = size, e.where = where;
         e.number.store(next_++, std::memory_order_release); // sync(coll.round): release
-        own().next = next_;
+        own().where = 0;                                    // so that the line is ours when it is needed
     }
     /// What a rank showed in our last round, which it has begun.
     entry const& of(std::int32_t q) const noexcept { return at(q, last()); }

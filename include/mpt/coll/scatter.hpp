@@ -71,6 +71,12 @@ void scatter_at_once(Team const& t, by_rank<source> all, std::optional<sink> con
 /// Pieces of one size, which all ranks know. all: read at the root only. mine: at the root nothing says that it stays in its place.
 template <team_type Team> void scatter(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
     auto const size = t.me() == root ? all(root).size() : mine->size();
+    if constexpr (may_share<Team>)
+        if (t.me() != root || !mine || mine->size() == size)
+            if (detail::brief b{t, speaker::scatter, size, size * static_cast<std::size_t>(t.size()), root}) {
+                detail::scatter_in(b, all, mine, size, root);
+                return t.me() == root && mine ? t.move(all(root), *mine) : void();
+            }
     bool const by_tree = t.size() >= scatter_tree_ranks && size <= t.template limit<"MPT_SCATTER_SHORT">();
     to_the_end(t.rooted(speaker::scatter, root, by_tree ? way::other : way::usual), [&](auto const& rooted) {
         if (t.me() == root && mine) rooted.keep(all(root), *mine);

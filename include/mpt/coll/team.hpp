@@ -231,6 +231,13 @@ public:
         wire_.on().calls_of(wire_.on().me()).note(wire_.context(), t.call_.word());
         return t;
     }
+    /// The same where all show what they call, and nothing goes by messages.
+    team shown(speaker s, std::int32_t root) const noexcept {
+        auto t = *this;
+        t.call_ = {s, root, ++*calls_, way::usual};
+        wire_.on().calls_of(wire_.on().me()).note(wire_.context(), t.call_.word());
+        return t;
+    }
     /// Ranks are those of `who`, which outlives the team.
     team among(group const& who, rank me) const noexcept {
         auto t = *this;

@@ -2,13 +2,14 @@
 ///
 ///        up to 96 bytes a rank   in an entry, beside the flag: one round
 ///        up to 1 KiB             in a piece: one round
-///        above                   in chunks, one a round; four of a rank's are in use at once, so that copying in and out overlap
+///        above                   in parts of chunks, one a round; up to four whole ones are in use at once, so that copying in and out
+///                                overlap
 ///
 ///   barrier      every rank shows a round and sees all others'.
 ///   broadcast    the root shows piece after piece, and runs ahead by a few rounds; the others copy out.
 ///   allgather    each shows its piece, and copies out those of the others. gather: the root alone does. alltoall, scatter: a rank
 ///                shows a row of one piece for each, and each takes its own.
-///   allreduce    flat   each shows its elements and combines all ranks' by itself: one round. Small data.
+///   allreduce    flat   each shows its elements and combines all ranks' by itself: one round. Small data, and all data of two ranks.
 ///                cut    from four ranks on: each combines the part of a chunk that bears its number, from all ranks' chunks, into
 ///                       its next one; a round brings the parts of one chunk and the input of the next. Each byte is combined once.
 ///        round 1   in 0 |                 round 2   in 1 | part of 0         round 3        | part of 1
@@ -66,11 +67,11 @@ public:
     std::size_t most() const noexcept { return room_->room_on(on_); }
     /// The same of a root that shows all that it has.
     std::size_t stretch() const noexcept { return room_->stretch_of(size_); }
-    /// Where to write what the next round is to bring, once nobody looks there any more.
-    std::byte* begin() { return room_->begin(t_, s_, on_); }
+    /// Where to write so many bytes, which the next round is to bring, once nobody looks there any more.
+    std::byte* begin(std::size_t bytes) { return room_->begin(t_, s_, on_, std::max<std::size_t>(bytes, 1)); }
     void show() noexcept { room_->show(t_, s_, size_); }
     void show_nothing() {
-        room_->begin(t_, s_, shelf::entry);
+        room_->begin(t_, s_);
         show();
     }
     void see(std::int32_t q) const { room_->see(t_, q, s_, size_); }
@@ -94,6 +95,49 @@ private:
     }
 };
 
+/// A collective of one round with few data, in a room that is there: nothing is to be agreed on, and nobody need take more turns where sizes
+/// differ, so it is thrown at once. False: it is none of these, and nothing was done.
+template <class Stack> class brief {
+public:
+    using room_type = node_room<typename Stack::world_type>;
+    using shelf = typename room_type::shelf;
+
+private:
+    room_type* room_;
+    team<Stack> t_;
+    speaker s_;
+    std::size_t size_, most_;
+    shelf on_;
+
+public:
+    static constexpr std::int32_t no_root = -1;
+
+    /// size: what all ranks call it with; most: bytes that a rank shows.
+    brief(team<Stack> const& t, speaker s, std::size_t size, std::size_t most, std::int32_t root = no_root) noexcept
+        : room_{most <= room_type::piece && !t.differs() ? room_type::there(t, s) : nullptr},
+          t_{room_ && root != no_root ? t.shown(s, root) : t}, s_{s}, size_{size}, most_{std::max<std::size_t>(most, 1)},
+          on_{room_type::shelf_for(most)} {}
+    explicit operator bool() const noexcept { return room_ != nullptr; }
+
+    std::int32_t me() const noexcept { return t_.me(); }
+    std::int32_t ranks() const noexcept { return t_.size(); }
+    std::size_t most() const noexcept { return most_; }
+    std::size_t stretch() const noexcept { return most_; }
+    std::byte* begin(std::size_t bytes) { return room_->begin(t_, s_, on_, std::max<std::size_t>(bytes, 1)); }
+    void show() noexcept { room_->show(t_, s_, size_); }
+    void show_nothing() {
+        room_->begin(t_, s_);
+        show();
+    }
+    void see(std::int32_t q) const { room_->see(t_, q, s_, size_); }
+    void see_root(std::int32_t root) { room_->see_root(t_, root, s_, size_); }
+    void see_all() {
+        see_all([](std::int32_t) {});
+    }
+    template <class Use> void see_all(Use const& use) { room_->see_all(t_, s_, size_, use); }
+    std::byte const* of(std::int32_t q) const noexcept { return room_->of(q, on_); }
+};
+
 /// f(offset, bytes) for pieces of at most `most`; once where there is nothing.
 template <class F> void in_pieces(std::size_t size, std::size_t most, F const& f) {
     for (std::size_t at = 0; at == 0 || at < size; at += most) f(at, std::min(most, size - at));
@@ -101,90 +145,105 @@ template <class F> void in_pieces(std::size_t size, std::size_t most, F const& f
 
 // --- data that move ---------------------------------------------------------------------------------------------------------------
 
+template <class J> void barrier_in(J& j) {
+    j.show_nothing();
+    j.see_all();
+}
 template <class Stack> bool barrier_together(team<Stack> const& t) {
     joint<Stack> j{t, speaker::barrier, 0};
     if (!j.takes(0)) return false;
-    j.show_nothing();
-    j.see_all();
-    return true;
+    return barrier_in(j), true;
 }
 
-template <class Stack> bool broadcast_together(team<Stack> const& t, place const& data, std::int32_t root) {
-    auto const size = data.in.size();
-    joint<Stack> j{t, speaker::broadcast, size};
-    if (!j.takes(size)) return false;
-    in_pieces(size, j.stretch(), [&](std::size_t at, std::size_t n) {
+// Each is written for a joint one and for a brief one.
+
+template <class J> void broadcast_in(J& j, place const& data, std::int32_t root) {
+    in_pieces(data.in.size(), j.stretch(), [&](std::size_t at, std::size_t n) {
         if (j.me() == root) {
-            data.out.read(at, {j.begin(), n});
+            data.out.read(at, {j.begin(n), n});
             return j.show();
         }
         j.show_nothing();
         j.see_root(root);
         data.in.write(at, {j.of(root), n});
     });
-    return true;
+}
+template <class Stack> bool broadcast_together(team<Stack> const& t, place const& data, std::int32_t root) {
+    joint<Stack> j{t, speaker::broadcast, data.in.size()};
+    if (!j.takes(data.in.size())) return false;
+    return broadcast_in(j, data, root), true;
 }
 
 /// mine: what another rank than the root brings. all: asked for at the root.
-template <class Stack> bool gather_together(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all,
-                                            std::size_t size, std::int32_t root) {
-    joint<Stack> j{t, speaker::gather, size};
-    if (!j.takes(size)) return false;
+template <class J>
+void gather_in(J& j, std::optional<source> const& mine, by_rank<sink> all, std::size_t size, std::int32_t root) {
     in_pieces(size, j.most(), [&](std::size_t at, std::size_t n) {
         if (j.me() != root) {
-            mine->read(at, {j.begin(), n});
+            mine->read(at, {j.begin(n), n});
             return j.show();
         }
         j.show_nothing();
         j.see_all([&](std::int32_t q) { all(q).write(at, {j.of(q), n}); });
     });
-    return true;
+}
+template <class Stack> bool gather_together(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all,
+                                            std::size_t size, std::int32_t root) {
+    joint<Stack> j{t, speaker::gather, size};
+    if (!j.takes(size)) return false;
+    return gather_in(j, mine, all, size, root), true;
 }
 
 /// Bytes of a piece that a round brings where a rank shows one for each.
-template <class Stack> std::size_t most_of_row(joint<Stack> const& j, std::size_t size) noexcept {
+template <class J> std::size_t most_of_row(J const& j, std::size_t size) noexcept {
     return std::max<std::size_t>(1, std::min(size, j.most() / static_cast<std::size_t>(j.ranks())));
 }
 /// One piece for each, side by side; not our own.
-template <class Stack>
-void write_row(joint<Stack> const& j, std::byte* row, by_rank<source> pieces, std::size_t at, std::size_t n) {
+template <class J> void write_row(J const& j, std::byte* row, by_rank<source> pieces, std::size_t at, std::size_t n) {
     for (std::int32_t q = 0; q < j.ranks(); ++q)
         if (q != j.me()) pieces(q).read(at, {row + static_cast<std::size_t>(q) * n, n});
 }
 
 /// mine: what another rank than the root gets. all: asked for at the root.
-template <class Stack> bool scatter_together(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine,
-                                             std::size_t size, std::int32_t root) {
-    joint<Stack> j{t, speaker::scatter, size};
-    if (!j.takes(size * static_cast<std::size_t>(j.ranks()), size <= t.template limit<"MPT_NODE_PIECE">())) return false;
+template <class J>
+void scatter_in(J& j, by_rank<source> all, std::optional<sink> const& mine, std::size_t size, std::int32_t root) {
     in_pieces(size, most_of_row(j, size), [&](std::size_t at, std::size_t n) {
         if (j.me() == root) {
-            write_row(j, j.begin(), all, at, n);
+            write_row(j, j.begin(n * static_cast<std::size_t>(j.ranks())), all, at, n);
             return j.show();
         }
         j.show_nothing();
         j.see(root);
         mine->write(at, {j.of(root) + static_cast<std::size_t>(j.me()) * n, n});
     });
-    return true;
+}
+template <class Stack> bool scatter_together(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine,
+                                             std::size_t size, std::int32_t root) {
+    joint<Stack> j{t, speaker::scatter, size};
+    if (!j.takes(size * static_cast<std::size_t>(j.ranks()), size <= t.template limit<"MPT_NODE_PIECE">())) return false;
+    return scatter_in(j, all, mine, size, root), true;
 }
 
-/// This rank's piece is in its place.
-template <class Stack> bool allgather_together(team<Stack> const& t, by_rank<place> all) {
-    if (!t.where()) return false;
+/// What all pieces are, and the largest.
+struct piece_sizes {
     std::size_t total = 0, largest = 0;
-    for (std::int32_t q = 0; q < t.size(); ++q) {
-        auto const size = all(q).in.size();
-        total += size, largest = std::max(largest, size);
+
+    piece_sizes(by_rank<place> all, std::int32_t n) {
+        for (std::int32_t q = 0; q < n; ++q) {
+            auto const size = all(q).in.size();
+            total += size, largest = std::max(largest, size);
+        }
     }
-    if (total != largest * static_cast<std::size_t>(t.size()) && is_off<"mpi_allgatherv">(t)) return false;
-    joint<Stack> j{t, speaker::allgather, total};
-    if (!j.takes(largest)) return false;
+    static constexpr std::size_t too_much = ~std::size_t{0};
+    bool are_even(std::int32_t n) const noexcept { return total == largest * static_cast<std::size_t>(n); }
+};
+
+/// This rank's piece is in its place.
+template <class J> void allgather_in(J& j, by_rank<place> all, std::size_t largest) {
     auto const part = [](std::size_t size, std::size_t at, std::size_t n) { return at < size ? std::min(n, size - at) : 0; };
     in_pieces(largest, j.most(), [&](std::size_t at, std::size_t n) {
         auto const own = all(j.me()).out;
         auto const given = part(own.size(), at, n);
-        auto* const into = j.begin();
+        auto* const into = j.begin(n);
         if (given != 0) own.read(at, {into, given});
         j.show();
         j.see_all([&](std::int32_t q) {
@@ -193,19 +252,28 @@ template <class Stack> bool allgather_together(team<Stack> const& t, by_rank<pla
             if (taken != 0) room.write(at, {j.of(q), taken});
         });
     });
-    return true;
+}
+template <class Stack> bool allgather_together(team<Stack> const& t, by_rank<place> all) {
+    if (!t.where()) return false;
+    piece_sizes const sizes{all, t.size()};
+    if (!sizes.are_even(t.size()) && is_off<"mpi_allgatherv">(t)) return false;
+    joint<Stack> j{t, speaker::allgather, sizes.total};
+    if (!j.takes(sizes.largest)) return false;
+    return allgather_in(j, all, sizes.largest), true;
 }
 
 /// Pieces of one size; this rank's to itself is not moved.
-template <class Stack> bool alltoall_together(team<Stack> const& t, std::size_t size, by_rank<source> mine, by_rank<sink> all) {
-    joint<Stack> j{t, speaker::alltoall, size};
-    if (!j.takes(size * static_cast<std::size_t>(j.ranks()), size <= t.template limit<"MPT_NODE_PIECE">())) return false;
+template <class J> void alltoall_in(J& j, std::size_t size, by_rank<source> mine, by_rank<sink> all) {
     in_pieces(size, most_of_row(j, size), [&](std::size_t at, std::size_t n) {
-        write_row(j, j.begin(), mine, at, n);
+        write_row(j, j.begin(n * static_cast<std::size_t>(j.ranks())), mine, at, n);
         j.show();
         j.see_all([&](std::int32_t q) { all(q).write(at, {j.of(q) + static_cast<std::size_t>(j.me()) * n, n}); });
     });
-    return true;
+}
+template <class Stack> bool alltoall_together(team<Stack> const& t, std::size_t size, by_rank<source> mine, by_rank<sink> all) {
+    joint<Stack> j{t, speaker::alltoall, size};
+    if (!j.takes(size * static_cast<std::size_t>(j.ranks()), size <= t.template limit<"MPT_NODE_PIECE">())) return false;
+    return alltoall_in(j, size, mine, all), true;
 }
 
 // --- data that are combined -------------------------------------------------------------------------------------------------------
@@ -219,6 +287,12 @@ struct cutting {
             (chunk - cache_line) / std::max<std::size_t>(op.packed, 1); // elements and a part, which is rounded up
         each = room < 2 ? 0 : (room - 1) * ranks / (ranks + 1);
         part = (each * op.packed + cache_line - 1) / cache_line * cache_line;
+    }
+    /// What a round takes.
+    std::size_t bytes(operand const& op) const noexcept { return part + (each / ranks + 1) * op.packed; }
+    /// A chunk that holds n elements and a part.
+    static std::size_t chunk_for(operand const& op, std::int32_t n_ranks, std::size_t n) noexcept {
+        return (n + n / static_cast<std::size_t>(n_ranks) + 4) * op.packed + cache_line;
     }
     /// The part of n elements that rank q combines.
     std::size_t first(std::size_t n, std::int32_t q) const noexcept { return n * static_cast<std::size_t>(q) / ranks; }
@@ -237,11 +311,11 @@ inline void pack_for_others(operand const& op, cutting const& cut, std::int32_t 
 /// result: null where this rank does not want it.
 template <class Stack> void reduce_in_parts(joint<Stack>& j, operand const& op, fold_order const& order, std::byte const* mine,
                                             std::byte* result, std::size_t n) {
-    cutting const cut{op, j.ranks(), j.most()};
+    cutting const cut{op, j.ranks(), std::min(j.most(), cutting::chunk_for(op, j.ranks(), n))};
     std::size_t before = 0; // elements that the last round brought
     for (std::size_t at = 0;;) {
         auto const now = std::min(cut.each, n - at);
-        auto* const chunk = j.begin();
+        auto* const chunk = j.begin(cut.bytes(op));
         auto const first = cut.first(before, j.me());
         auto const part = [&](std::int32_t q) {
             return q == j.me() && op.is_contiguous() ? op.at(mine, at - before + first) : j.of(q) + first * op.packed;
@@ -257,22 +331,25 @@ template <class Stack> void reduce_in_parts(joint<Stack>& j, operand const& op, 
     }
 }
 
-/// Who wants the result combines all, in as many rounds as it takes: the others run ahead by a few.
-template <class Stack> void reduce_flat(joint<Stack>& j, operand const& op, fold_order const& order, std::byte const* mine,
-                                        std::byte* result, std::size_t n) {
-    auto const most = std::max<std::size_t>(1, j.most() / std::max<std::size_t>(op.packed, 1)); // elements
-    in_pieces(n, most, [&](std::size_t at, std::size_t now) {
-        pack(op, op.at(mine, at), now, j.begin());
-        j.show();
+/// Who wants the result combines all, in as many rounds as it takes: the others run ahead by a few. What all want, all show; else who
+/// wants the result keeps its own elements where they are, unless they make room for it.
+template <class J> void reduce_flat(J& j, operand const& op, fold_order const& order, std::byte const* mine, std::byte* result,
+                                    std::size_t n, bool all_want) {
+    auto const each = std::max<std::size_t>(1, j.stretch() / std::max<std::size_t>(op.packed, 1)); // elements
+    bool const keeps = op.is_contiguous() && mine != result, shows = !result || all_want || !keeps;
+    in_pieces(n, each, [&](std::size_t at, std::size_t now) {
+        if (!shows) j.show_nothing();
+        else pack(op, op.at(mine, at), now, j.begin(now * op.packed)), j.show();
         if (!result) return;
         j.see_all();
-        fold(
-            op, order, now, [&](std::int32_t q) { return j.of(q); }, op.at(result, at));
+        auto const lies_at = [&](std::int32_t q) { return keeps && q == j.me() ? op.at(mine, at) : j.of(q); };
+        fold(op, order, now, lies_at, op.at(result, at));
     });
 }
 
-/// From so many ranks on each combines a part of large data. Fewer go by messages, but to a root, who combines all while they run ahead.
-/// origin: two ranks on two cores, allreduce by parts 1.5 to 2 times as long at 64 KiB and 1 MiB, flat 1.1 times, four and eight by parts
+/// From so many ranks on each combines a part of large data. Of two each combines all; three go by messages, but to a root, who combines
+/// all while they run ahead.
+/// origin: two ranks on two cores, allreduce by parts 1.5 to 2 times as long at 64 KiB and 1 MiB, four and eight by parts
 /// 0.3 to 1.1 times; reduce flat 0.9 and 0.75 times (AMD EPYC, Zen 5)
 inline constexpr std::int32_t parts_ranks = 4;
 
@@ -284,10 +361,10 @@ template <class Stack> bool reduce_together(team<Stack> const& t, speaker s, ope
     bool const large = size > std::max(node_room<typename Stack::world_type>::piece, t.template limit<"MPT_NODE_FLAT">());
     bool const in_parts = large && t.size() >= parts_ranks;
     bool const fits = in_parts ? cutting{op, t.size(), chunk_bytes(t)}.each != 0
-                               : !large || (s == speaker::reduce && op.packed <= chunk_bytes(t));
+                               : !large || ((s == speaker::reduce || t.size() == 2) && op.packed <= chunk_bytes(t));
     if (!j.takes(size, fits)) return false;
     if (in_parts) reduce_in_parts(j, op, order, mine, result, n);
-    else reduce_flat(j, op, order, mine, result, n);
+    else reduce_flat(j, op, order, mine, result, n, s == speaker::allreduce);
     return true;
 }
 

@@ -1,0 +1,203 @@
+// The short ways of collectives: one group, data in one piece, nothing in place but where all combine, a predefined operation.
+#include <mpt/coll/allgather.hpp>
+#include <mpt/coll/allreduce.hpp>
+#include <mpt/coll/alltoall.hpp>
+#include <mpt/coll/barrier.hpp>
+#include <mpt/coll/broadcast.hpp>
+#include <mpt/coll/gather.hpp>
+#include <mpt/coll/reduce.hpp>
+#include <mpt/coll/scatter.hpp>
+
+#include "collectives.hpp"
+#include "operations.hpp"
+#include "quick.hpp"
+
+namespace mpt::c::quick {
+
+namespace {
+
+/// The communicator of a handle, where a collective has a short way; nullptr: it has none.
+[[gnu::always_inline]] inline comm* one_group(binding const& b, MPI_Comm c) noexcept {
+    if (!b.is_ready()) [[unlikely]]
+        return nullptr;
+    auto* const on = b.comms.find_handle(c);
+    return on && !on->is_inter() ? on : nullptr;
+}
+[[gnu::always_inline]] inline bool is_rank(int root, comm const& c) noexcept {
+    return static_cast<unsigned>(root) < static_cast<unsigned>(c.size());
+}
+
+/// Count elements for each of some ranks, side by side; nothing: not in one piece, or not good.
+struct run_of_elements {
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+
+    [[gnu::always_inline]] bool find(binding const& b, void const* at, int count, MPI_Datatype t, int ranks = 1) noexcept {
+        if (count <= 0 || at == MPI_BOTTOM || at == MPI_IN_PLACE) [[unlikely]]
+            return false;
+        auto const* const type = b.datatypes.find_handle(t);
+        if (!type || !type->committed) [[unlikely]]
+            return false;
+        auto const run = type->type.contiguous_run(std::int64_t{count} * ranks);
+        if (!run || run->bytes == 0) [[unlikely]]
+            return false;
+        data = const_cast<std::byte*>(moved_data::at(at, *run)), bytes = static_cast<std::size_t>(run->bytes);
+        return true;
+    }
+    source out() const noexcept { return {data, bytes}; }
+    sink in() const noexcept { return {data, bytes}; }
+    std::span<std::byte> all() const noexcept { return {data, bytes}; }
+};
+
+/// A piece for each rank.
+struct equal_runs : run_of_elements {
+    std::size_t each = 0;
+
+    [[gnu::always_inline]] bool find(binding const& b, void const* at, int count, MPI_Datatype t, comm const& c) noexcept {
+        if (!run_of_elements::find(b, at, count, t, c.size())) [[unlikely]]
+            return false;
+        each = bytes / static_cast<std::size_t>(c.size());
+        return true;
+    }
+    coll::blocks pieces() const noexcept { return {all(), each}; }
+    /// Does that begin like this rank's piece, or the first? Then the long way has an error to tell.
+    bool begins_like(run_of_elements const& o, comm const& c) const noexcept {
+        return o.data == data || o.data == data + static_cast<std::size_t>(c.me) * each;
+    }
+};
+
+/// Elements of a basic type, and a predefined operation that is defined on them.
+class basic_operation {
+    kernel kernel_ = nullptr;
+    std::size_t size_ = 0;
+
+public:
+    [[gnu::always_inline]] bool find(binding const& b, MPI_Datatype t, MPI_Op op) noexcept {
+        auto const* const type = b.datatypes.find_handle(t);
+        auto const* const what = b.operations.find_handle(op);
+        bool const good =
+            type && what && what->predefined && what->commutes && is_basic(type->type) && type->type.is_contiguous(2);
+        if (!good) [[unlikely]]
+            return false;
+        kernel_ = find_kernel(*what->predefined, type->type.element());
+        size_ = static_cast<std::size_t>(type->type.size());
+        return kernel_ != nullptr;
+    }
+    coll::operand of() const noexcept {
+        return coll::operand::array(size_, true, const_cast<basic_operation*>(this),
+                                    [](void* what, std::byte const* left, std::byte* right, std::size_t n) {
+                                        static_cast<basic_operation const*>(what)->kernel_(left, right, n);
+                                    });
+    }
+};
+
+/// Tells of the error that is being handled as the long way would.
+[[gnu::noinline]] int failed(char const* name, comm const& c) {
+    return run(name, false, false, [&](call& on) {
+        on.blame(c.handle);
+        throw;
+    });
+}
+
+template <class F> [[gnu::always_inline]] inline int done(char const* name, comm const& c, F const& collective) {
+    try {
+        collective(team_of(c));
+        return MPI_SUCCESS;
+    } catch (error const&) { return failed(name, c); } catch (std::bad_alloc const&) {
+        return failed(name, c);
+    }
+}
+
+} // namespace
+
+int Barrier(MPI_Comm comm) {
+    auto const* const c = one_group(here(), comm);
+    if (!c) [[unlikely]]
+        return otherwise::Barrier(comm);
+    return done("MPI_Barrier", *c, [](auto const& team) { coll::barrier(team); });
+}
+
+int Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+    auto const& b = here();
+    run_of_elements data;
+    auto const* const c = one_group(b, comm);
+    if (!c || !is_rank(root, *c) || !data.find(b, buffer, count, datatype)) [[unlikely]]
+        return otherwise::Bcast(buffer, count, datatype, root, comm);
+    return done("MPI_Bcast", *c, [&](auto const& team) { coll::broadcast(team, coll::place{data.all()}, root); });
+}
+
+int Reduce(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
+    auto const& b = here();
+    run_of_elements mine, result;
+    basic_operation how;
+    auto const* const c = one_group(b, comm);
+    if (!c || !is_rank(root, *c) || !how.find(b, datatype, op) || !mine.find(b, sendbuf, count, datatype) ||
+        (c->me == root && (!result.find(b, recvbuf, count, datatype) || result.data == mine.data))) [[unlikely]]
+        return otherwise::Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
+    return done("MPI_Reduce", *c, [&](auto const& team) {
+        coll::reduce(team, how.of(), mine.data, result.data, static_cast<std::size_t>(count), root);
+    });
+}
+
+int Allreduce(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+    auto const& b = here();
+    run_of_elements mine, result;
+    basic_operation how;
+    auto const* const c = one_group(b, comm);
+    bool const in_place = sendbuf == MPI_IN_PLACE;
+    if (!c || !how.find(b, datatype, op) || !result.find(b, recvbuf, count, datatype) ||
+        (!in_place && (!mine.find(b, sendbuf, count, datatype) || mine.data == result.data))) [[unlikely]]
+        return otherwise::Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+    return done("MPI_Allreduce", *c, [&](auto const& team) {
+        coll::allreduce(team, how.of(), mine.data, result.data, static_cast<std::size_t>(count)); // no data of ours: in place
+    });
+}
+
+int Gather(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+           int root, MPI_Comm comm) {
+    auto const& b = here();
+    run_of_elements mine;
+    equal_runs all;
+    auto const* const c = one_group(b, comm);
+    if (!c || !is_rank(root, *c) || !mine.find(b, sendbuf, sendcount, sendtype) ||
+        (c->me == root && (!all.find(b, recvbuf, recvcount, recvtype, *c) || all.begins_like(mine, *c)))) [[unlikely]]
+        return otherwise::Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+    return done("MPI_Gather", *c, [&](auto const& team) { coll::gather(team, mine.out(), all.pieces(), root); });
+}
+
+int Scatter(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+            int root, MPI_Comm comm) {
+    auto const& b = here();
+    run_of_elements mine;
+    equal_runs all;
+    auto const* const c = one_group(b, comm);
+    if (!c || !is_rank(root, *c) || !mine.find(b, recvbuf, recvcount, recvtype) ||
+        (c->me == root && (!all.find(b, sendbuf, sendcount, sendtype, *c) || all.begins_like(mine, *c)))) [[unlikely]]
+        return otherwise::Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+    return done("MPI_Scatter", *c, [&](auto const& team) { coll::scatter(team, all.pieces(), mine.in(), root); });
+}
+
+int Allgather(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+              MPI_Comm comm) {
+    auto const& b = here();
+    run_of_elements mine;
+    equal_runs all;
+    auto const* const c = one_group(b, comm);
+    if (!c || !mine.find(b, sendbuf, sendcount, sendtype) || !all.find(b, recvbuf, recvcount, recvtype, *c) ||
+        all.begins_like(mine, *c)) [[unlikely]]
+        return otherwise::Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+    return done("MPI_Allgather", *c, [&](auto const& team) { coll::allgather(team, mine.out(), all.pieces()); });
+}
+
+int Alltoall(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
+             MPI_Comm comm) {
+    auto const& b = here();
+    equal_runs mine, all;
+    auto const* const c = one_group(b, comm);
+    if (!c || !mine.find(b, sendbuf, sendcount, sendtype, *c) || !all.find(b, recvbuf, recvcount, recvtype, *c) ||
+        mine.data == all.data || mine.each != all.each) [[unlikely]]
+        return otherwise::Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+    return done("MPI_Alltoall", *c, [&](auto const& team) { coll::alltoall(team, mine.pieces(), all.pieces()); });
+}
+
+} // namespace mpt::c::quick

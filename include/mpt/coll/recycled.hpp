@@ -1,0 +1,73 @@
+/// coll/recycled - memory of a rank that it shows in rounds, part after part, and again when nobody looks there any more.
+///
+///        0            at                          size        take(bytes, round): the part from `at` on, or from the beginning
+///        |  3  | 4 | 5 |  1   |     2     |  gap  |           where it does not fit; and the last round that showed what lies there
+///
+///   The owner alone writes here and keeps the list of what it has shown; where a part lies stands in the entry of its round
+///   (coll/rounds.hpp), so ranks whose sizes differ by mistake are not out of step.
+///
+///   A lap is some `in_lap` parts of the size that is asked for, or all there is: small parts stay in the first caches.
+///
+///   Order    parts are used in the order of the ring and so lie in the list from the oldest to the newest.
+///   Limit    a part is at most a quarter of the memory. So it is never where the part of the round before lies, which others read
+///            until they show the next round themselves: all of them may be waiting for us to show it.
+///   Tests    test/coll_recycled_test.cpp, test/model/rounds_model_test.cpp
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <mpt/core/assert.hpp>
+#include <mpt/core/types.hpp>
+
+namespace mpt::inline v0::coll {
+
+/// Rounds: so many rounds after a part was shown, nobody looks at it any more, whatever the list says.
+template <std::size_t Rounds = 64> class recycled {
+    static constexpr std::size_t in_lap = 32;
+
+    struct use {
+        std::uint64_t round = 0;
+        std::size_t begin = 0, end = 0;
+    };
+    std::array<use, Rounds> uses_{};
+    std::size_t oldest_ = 0, count_ = 0;
+    std::size_t size_ = 0, at_ = 0;
+
+public:
+    struct part {
+        std::size_t at;
+        std::uint64_t used; // the last round that showed what lies there; 0: none
+    };
+
+    recycled() = default;
+    explicit recycled(std::size_t bytes) noexcept : size_{bytes} {}
+
+    /// Where so many bytes lie that round `round` is to show.
+    part take(std::size_t bytes, std::uint64_t round) noexcept {
+        auto const n = (bytes + line_pair - 1) / line_pair * line_pair;
+        MPT_ASSERT(cheap, n != 0 && n <= size_ / 4);
+        std::uint64_t used = 0;
+        bool const lap_is_long = at_ + n > in_lap * n && newest().begin >= n;
+        if (at_ + n > size_ || lap_is_long) {
+            while (count_ != 0 && uses_[oldest_].begin >= at_) used = drop(); // what is left of the lap before
+            at_ = 0;
+        }
+        while (count_ != 0 && uses_[oldest_].begin < at_ + n && uses_[oldest_].end > at_) used = drop();
+        if (count_ == Rounds) drop();
+        uses_[(oldest_ + count_++) % Rounds] = {round, at_, at_ + n};
+        at_ += n;
+        return {at_ - n, used};
+    }
+
+private:
+    use const& newest() const noexcept { return uses_[(oldest_ + count_ + Rounds - 1) % Rounds]; }
+    std::uint64_t drop() noexcept {
+        auto const round = uses_[oldest_].round;
+        oldest_ = (oldest_ + 1) % Rounds, --count_;
+        return round;
+    }
+};
+
+} // namespace mpt::inline v0::coll

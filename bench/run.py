@@ -156,11 +156,16 @@ class Session:
         else: self.skipped.append({'program': 'figures', 'why': 'no mptrun or no bench/figures in the build directory'})
         if not self.o.quick: self.again_where_slow()
         self.instructions()
-        for path in sorted(bench.glob('*_bench')):
-            if path.is_file() and os.access(path, os.X_OK): self.google_program(path)
+        for path in google_programs(bench): self.google_program(path)
 
 
 # ---------------------------------------------------------------- Google Benchmark
+
+def google_programs(folder):
+    """Those that are built there. Beside them lie programs in C with such names, which peers.py runs."""
+    built = (folder / source.stem for source in sorted(HERE.glob('*_bench.cpp')))
+    return [path for path in built if path.is_file() and os.access(path, os.X_OK)]
+
 
 TO_NS = {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9}
 

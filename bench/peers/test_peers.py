@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What peers.py makes of figures: ratios, the best, tables between a page's marks, plots that are XML; and what a run may end like."""
+"""What peers.py makes of figures: ratios, the best, tables between a page's marks, plots that are XML; what a run may end like; and which
+programs run.py takes."""
 import json
 import pathlib
 import sys
@@ -74,6 +75,15 @@ class Figures(unittest.TestCase):
         xml.dom.minidom.parseString(plot.page(result()['rows'], peers.names_of(result()['rows'])))
         xml.dom.minidom.parseString(plot.page([], []))
         self.assertIn('- x: why', peers.markdown(result()))
+
+
+class Programs(unittest.TestCase):
+    def test_programs_in_c_are_not_run_as_google_benchmarks(self):
+        with tempfile.TemporaryDirectory() as folder:
+            built = pathlib.Path(folder)
+            for name in ('lock_bench', 'core_bench', 'shmem_bench', 'thread_bench', 'limits'): (built / name).touch(0o755)
+            (built / 'wait_bench').touch(0o644)
+            self.assertEqual([p.name for p in peers.bench.google_programs(built)], ['core_bench', 'lock_bench'])
 
 
 class Runs(unittest.TestCase):

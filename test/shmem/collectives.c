@@ -140,7 +140,7 @@ OLD(64, int64_t)
     REDUCED(T, 0, p <= me ? a + b : a, FINE(shmem_##NAME##_sum_inscan(team, into, source, 4)));                                \
     REDUCED(T, 0, p < me ? a + b : a, FINE(shmem_##NAME##_sum_exscan(team, into, source, 4)));
 
-static void reductions_by_bits(void) { MPT_REDUCE_BIT_TYPES(RUN_BITS) }
+static void reductions_by_bits(void) { MPT_REDUCE_BIT_TYPES(RUN_BITS) SET_BITS(RUN_BITS) }
 static void reductions_by_order(void) { MPT_RMA_TYPES(RUN_ORDER) }
 static void reductions_by_sum(void) { MPT_RMA_TYPES(RUN_SUM) COMPLEX(RUN_SUM) }
 static void reductions_by_set(void) {

@@ -10,6 +10,31 @@ static short small_one;
 static unsigned bits;
 static int flags[3];
 
+/* Types that a name has had by an older version of the specification, or has by other libraries. */
+#define OLD_WAIT(NAME, T)                                                                                                      \
+    static void waits_for_##NAME(int next) {                                                                                   \
+        static T word;                                                                                                         \
+        shmem_p(&word, (T)(next + 1), next);                                                                                   \
+        shmem_wait_until(&word, SHMEM_CMP_NE, 0);                                                                              \
+        EXPECT(word == (T)(shmem_my_pe() + 1) && shmem_test(&word, SHMEM_CMP_GT, 0));                                          \
+        shmem_barrier_all();                                                                                                   \
+    }
+#define OLD_WAITS(X) X(short, short) X(ushort, unsigned short)
+OLD_WAITS(OLD_WAIT)
+#define SIGNED_BITS(NAME, T)                                                                                                   \
+    static void bits_of_##NAME(int me, int n) {                                                                                \
+        static T mine, all;                                                                                                    \
+        mine = (T)(1 << me | 1 << 12);                                                                                         \
+        EXPECT(shmem_or_reduce(SHMEM_TEAM_WORLD, &all, &mine, 1) == 0 && all == (T)(((1 << n) - 1) | 1 << 12));                \
+        shmem_barrier_all();                                                                                                   \
+        EXPECT(shmem_and_reduce(SHMEM_TEAM_WORLD, &all, &mine, 1) == 0 && all == (T)((n == 1) | 1 << 12));                     \
+        shmem_barrier_all();                                                                                                   \
+        EXPECT(shmem_xor_reduce(SHMEM_TEAM_WORLD, &all, &mine, 1) == 0 && all == (T)(((1 << n) - 1) | (n % 2) << 12));         \
+        shmem_barrier_all();                                                                                                   \
+    }
+#define SIGNED(X) X(short, short) X(int, int) X(long, long) X(longlong, long long)
+SIGNED(SIGNED_BITS)
+
 int main(void) {
     shmem_init();
     int const me = shmem_my_pe(), n = shmem_n_pes(), next = (me + 1) % n, before = (me + n - 1) % n;
@@ -148,6 +173,11 @@ int main(void) {
     EXPECT(shmem_or_reduce(SHMEM_TEAM_WORLD, r, a, 1) == 0 && *r == any);
     EXPECT(shmem_sum_inscan(SHMEM_TEAM_WORLD, r, a, 1) == 0 && *r == (unsigned)((me + 1) * (me + 2) / 2));
     EXPECT(shmem_sum_exscan(SHMEM_TEAM_WORLD, r, a, 1) == 0 && *r == (unsigned)(me * (me + 1) / 2));
+    shmem_barrier_all();
+#define RUN_WAIT(NAME, T) waits_for_##NAME(next);
+#define RUN_BITS(NAME, T) bits_of_##NAME(me, n);
+    OLD_WAITS(RUN_WAIT)
+    SIGNED(RUN_BITS)
     shmem_ctx_destroy(ctx);
     return ended();
 }

@@ -30,6 +30,15 @@ template <class T> void of_type() {
     shmem_barrier_all();
 }
 
+template <class T> void waits() {
+    int const me = shmem_my_pe(), n = shmem_n_pes();
+    static T word;
+    shmem_p(&word, static_cast<T>(me + 1), (me + 1) % n);
+    shmem_wait_until(&word, SHMEM_CMP_NE, 0);
+    EXPECT(word == static_cast<T>((me + n - 1) % n + 1) && shmem_test(&word, SHMEM_CMP_GT, 0));
+    shmem_barrier_all();
+}
+
 template <class T> void complex() {
     static std::complex<T> from[2], sum[2];
     int const n = shmem_n_pes();
@@ -50,6 +59,7 @@ int main() {
     shmem_init();
     of_type<char>(), of_type<short>(), of_type<int>(), of_type<long>(), of_type<long long>(), of_type<unsigned long>();
     of_type<float>(), of_type<double>(), of_type<long double>();
+    waits<short>(), waits<unsigned short>(), waits<int>(), waits<long>(), waits<long long>(), waits<unsigned long>();
     complex<float>(), complex<double>();
     static std::complex<double> a, b;
     a = {1, 2};

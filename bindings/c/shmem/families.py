@@ -63,6 +63,11 @@ class Function:
         return joined(self.returns(), f'{prefix}{self.name}({inside})')
 
 
+def same_type(element):
+    """The type of C that a type with another name is."""
+    return SAME_TYPE.get(element, element)
+
+
 def joined(type_, name):
     return type_ if type_ == '...' else type_ + ('' if type_.endswith('*') else ' ') + name
 
@@ -109,7 +114,7 @@ class Family:
         """The functions of the types that C tells apart: of several names for one type, the first."""
         found = {}
         for f in self.typed(ctx):
-            found.setdefault(SAME_TYPE.get(f.element, f.element), f)
+            found.setdefault(same_type(f.element), f)
         return list(found.values())
 
 

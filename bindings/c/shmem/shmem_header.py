@@ -96,11 +96,32 @@ def generics(api):
     return [f for f in api.there() if f.generic()]
 
 
+def named_together(api):
+    """The families of each generic name: more than one where types came or went with a version."""
+    together = {}
+    for family in generics(api):
+        together.setdefault(family.generic(), []).append(family)
+    return list(together.values())
+
+
+def list_name(together):
+    return '_'.join(family.words['types'] for family in together)
+
+
+def distinct(together, ctx=False):
+    """The functions of the types that C tells apart: of several for one type, in whichever family, the first."""
+    found = {}
+    for family in together:
+        for f in family.distinct(ctx):
+            found.setdefault(families.same_type(f.element), f)
+    return list(found.values())
+
+
 def list_macros(api):
-    """For each list of types a choice by what a pointer points to."""
-    for name in dict.fromkeys(f.words['types'] for f in generics(api) if 'types' in f.words):
-        family = next(f for f in generics(api) if f.words.get('types') == name)
-        cases = ', '.join(f'{f.element}: a##{f.type_name}##b' for f in family.distinct())
+    """For each list of types, or lists that share a name, a choice by what a pointer points to."""
+    lists = {list_name(together): together for together in named_together(api) if 'types' in together[0].words}
+    for name, together in lists.items():
+        cases = ', '.join(f'{f.element}: a##{f.type_name}##b' for f in distinct(together))
         yield wrapped_macro(f'#define MPT_SHMEM_OF_{name}(p, a, b) _Generic(*(p), {cases})')
 
 
@@ -108,27 +129,29 @@ def wrapped_macro(line):
     return declare.wrapped(line, 126).replace('\n', ' \\\n')
 
 
-def chosen(family, ctx, arguments):
+def chosen(together, ctx, arguments):
     """The expression that names the function for these arguments."""
+    family = together[0]
     function = (family.typed(ctx) or family.functions())[0]
     if 'types' not in family.words:
         return function.name
     before, after = family.name.replace('shmem_', 'shmem_ctx_', 1 if ctx else 0).split('@') if ctx else family.name.split('@')
-    return f'MPT_SHMEM_OF_{family.words["types"]}({arguments[element_parameter(function)]}, {before}, {after})'
+    return f'MPT_SHMEM_OF_{list_name(together)}({arguments[element_parameter(function)]}, {before}, {after})'
 
 
-def macro_lines(family):
+def macro_lines(together):
+    family = together[0]
     arguments = [p.name for p in family.parameters]
     name, inside = family.generic(), ', '.join(arguments)
     if 'ctx' not in family.words:
-        yield wrapped_macro(f'#define {name}({inside}) {chosen(family, False, arguments)}({inside})')
+        yield wrapped_macro(f'#define {name}({inside}) {chosen(together, False, arguments)}({inside})')
         return
     if 'types' in family.words:
-        yield wrapped_macro(f'#define MPT_{name}({inside}) {chosen(family, False, arguments)}({inside})')
-        yield wrapped_macro(f'#define MPT_CTX_{name}(ctx, {inside}) {chosen(family, True, ["ctx"] + arguments)}(ctx, {inside})')
+        yield wrapped_macro(f'#define MPT_{name}({inside}) {chosen(together, False, arguments)}({inside})')
+        yield wrapped_macro(f'#define MPT_CTX_{name}(ctx, {inside}) {chosen(together, True, ["ctx"] + arguments)}(ctx, {inside})')
         plain, with_ctx = f'MPT_{name}', f'MPT_CTX_{name}'
     else:
-        plain, with_ctx = chosen(family, False, arguments), chosen(family, True, arguments)
+        plain, with_ctx = chosen(together, False, arguments), chosen(together, True, arguments)
     yield wrapped_macro(f'#define {name}(...) MPT_SHMEM_PICK_{len(arguments)}(__VA_ARGS__, {with_ctx}, {plain}, )(__VA_ARGS__)')
 
 
@@ -138,8 +161,8 @@ def c11_lines(api):
         letters = ', '.join('abcdefghijklm'[:n + 1])
         yield f'#define MPT_SHMEM_PICK_{n}({letters}, name, ...) name'
     yield from list_macros(api)
-    for family in generics(api):
-        yield from macro_lines(family)
+    for together in named_together(api):
+        yield from macro_lines(together)
 
 
 def overload(name, function, types=None):
@@ -153,10 +176,10 @@ def overload(name, function, types=None):
 
 def cpp_lines(api):
     c_names = {f.name: [t for t, _ in f.declared()] for f in api.functions()}
-    for family in generics(api):
-        name = family.generic()
-        for ctx in [False] + [True] * ('ctx' in family.words):
-            for f in family.distinct(ctx):
+    for together in named_together(api):
+        name = together[0].generic()
+        for ctx in [False] + [True] * ('ctx' in together[0].words):
+            for f in distinct(together, ctx):
                 if c_names.get(name) != [t for t, _ in f.declared()]:
                     yield overload(name, f)
                 if f.element in COMPLEX:

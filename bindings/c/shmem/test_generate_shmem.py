@@ -51,6 +51,15 @@ shmem_more anytime noreturn returns=void* since=1.3: More.
     -> more(pe)
 shmem_none later since=1.3: Nothing.
     pe: PE
+type short: short
+types waits: int64
+types old_waits: short long
+shmem_@_wait types=waits generic since=1.4: Waits.
+    ivar: SOURCE
+    -> wait(ivar)
+shmem_@_wait types=old_waits generic since=1.3: Waits, as it did.
+    ivar: SOURCE
+    -> wait(ivar)
 '''
 FAULTS = [
     ('an unknown type', 'types rma: int', 'types rma: imt', ':5: types rma: "imt" is no type; the nearest is int'),
@@ -80,6 +89,10 @@ HEADER_LINES = [
     '#define MPT_SHMEM_PICK_4(a, b, c, d, e, name, ...) name',
     '#define shmem_g(source, pe) MPT_SHMEM_OF_rma(source, shmem_, _g)(source, pe)',
     '#define shmem_sum_reduce(team, dest, source, n) MPT_SHMEM_OF_sums(dest, shmem_, _sum_reduce)(team, dest, source, n)',
+    '#define MPT_SHMEM_OF_waits_old_waits(p, a, b) _Generic(*(p), int64_t: a##int64##b, short: a##short##b)',
+    '#define shmem_wait(ivar) MPT_SHMEM_OF_waits_old_waits(ivar, shmem_, _wait)(ivar)',
+    'inline void shmem_wait(const int64_t *ivar) { shmem_int64_wait(ivar); } '
+    'inline void shmem_wait(const short *ivar) { shmem_short_wait(ivar); }',
     'inline long shmem_g(const long *source, int pe) { return shmem_long_g(source, pe); }',
     'const std::complex<double> *source, size_t n) { return shmem_complexd_sum_reduce(team, reinterpret_cast<mpt_complexd *>(dest)',
 ]

@@ -30,6 +30,32 @@ static void grids(int me, int n) {
     shmem_team_destroy(x), shmem_team_destroy(y), shmem_team_destroy(z);
 }
 
+/* Odd ones and even ones, backwards, and the last PE in none; every second PE. */
+static void colors(int me, int n) {
+    for (int way = 0; way < 2; way++) {
+        int const color = me == n - 1 ? SHMEM_COLOR_UNDEFINED : me % 2, size = (n - me % 2) / 2;
+        shmem_team_t team = SHMEM_TEAM_WORLD;
+        EXPECT((way ? shmemx_team_split(SHMEM_TEAM_WORLD, color, -me, &team)
+                    : shmemx_team_split_color(SHMEM_TEAM_NODE, color, -me, &team)) == 0);
+        EXPECT((team == SHMEM_TEAM_NULL) == (me == n - 1));
+        if (team == SHMEM_TEAM_NULL) continue;
+        static long mine, sum;
+        int const here = shmemx_team_my_pe(team);
+        EXPECT(shmemx_team_n_pes(team) == size && here == size - 1 - me / 2);
+        for (int p = 0; p < size; p++)
+            EXPECT(shmemx_team_translate_pe(team, p, SHMEM_TEAM_WORLD) == me % 2 + 2 * (size - 1 - p));
+        mine = me;
+        EXPECT(shmem_long_sum_reduce(team, &sum, &mine, 1) == 0 && sum == (long)size * (size - 1) + size * (me % 2));
+        shmemx_team_destroy(&team);
+        EXPECT(team == SHMEM_TEAM_NULL);
+    }
+    shmem_team_t even, none = SHMEM_TEAM_WORLD;
+    EXPECT(shmemx_team_split_strided(SHMEM_TEAM_WORLD, 0, 2, (n + 1) / 2, &even) == 0);
+    EXPECT(shmemx_team_my_pe(even) == (me % 2 ? -1 : me / 2) && shmemx_team_n_pes(even) == (me % 2 ? -1 : (n + 1) / 2));
+    if (even != SHMEM_TEAM_NULL) shmemx_team_destroy(&even);
+    EXPECT(shmemx_team_split(SHMEM_TEAM_NULL, 0, 0, &none) != 0 && none == SHMEM_TEAM_NULL);
+}
+
 #define REDUCE(NAME, T, OP, start, step)                                                                                       \
     do {                                                                                                                       \
         static T from[3], into[3], work[3];                                                                                    \
@@ -166,6 +192,6 @@ static void signals(int me, int n) {
 int main(void) {
     shmem_init();
     int const me = shmem_my_pe(), n = shmem_n_pes();
-    queries(me, n), grids(me, n), reductions(me, n), pieces(me, n), handles(me, n), signals(me, n);
+    queries(me, n), colors(me, n), grids(me, n), reductions(me, n), pieces(me, n), handles(me, n), signals(me, n);
     return ended();
 }

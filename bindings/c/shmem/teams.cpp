@@ -134,6 +134,15 @@ int split_2d(shmem_team_t parent, int range, shmem_team_config_t const* x_config
         return 0;
     });
 }
+int split_color(shmem_team_t parent, int color, int key, shmem_team_t* made) {
+    *made = SHMEM_TEAM_INVALID;
+    auto* const t = find_team(parent);
+    if (!t) return -1;
+    return guarded([&] {
+        *made = published(here(), t->split(color, key));
+        return 0;
+    });
+}
 int split_grid(shmem_team_t parent, int x_range, int y_range, shmem_team_t* x, shmem_team_t* y) {
     *x = *y = SHMEM_TEAM_INVALID;
     if (x_range < 1 || y_range < 1 || std::int64_t{x_range} * y_range < team_size(parent)) return -1;

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <iostream>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -327,7 +328,14 @@ void job::follow_abort() {
 /// Several ranks may make the same mistake at once: one of them says so. It says so first, because mptrun tells more when it sees
 /// the end of the job.
 void job::abort(int code, std::string_view why, void const* library) noexcept {
-    code = (code & 255) == 0 ? 1 : code & 255;
+    end_all((code & 255) == 0 ? 1 : code & 255, why, library);
+}
+void job::end(int code) noexcept {
+    std::fflush(nullptr);
+    std::cout.flush();
+    end_all(code & 255, {}, nullptr);
+}
+void job::end_all(int code, std::string_view why, void const* library) noexcept {
     auto& h = *impl_->header;
     std::uint32_t nobody = 0, none = 0;
     auto const mine = 1u + static_cast<std::uint32_t>(me_.value);
@@ -336,12 +344,14 @@ void job::abort(int code, std::string_view why, void const* library) noexcept {
             ::poll(nullptr, 0, 10); // the launcher ends the job at the first end of a rank, and that one has to speak first
         ::_exit(code);
     }
-    std::array<char, 256> host{};
-    ::gethostname(host.data(), host.size() - 1);
-    auto const whole = with_caller(why, library);
-    std::fprintf(stderr, "mpt: rank %d of %d on %s (process %d) ended the job with exit code %d%s%s\n", me_.value, size_,
-                 host.data(), impl_->pid, code, why.empty() ? "." : ": ", whole.c_str());
-    std::fflush(stderr);
+    if (code != 0) {
+        std::array<char, 256> host{};
+        ::gethostname(host.data(), host.size() - 1);
+        auto const whole = with_caller(why, library);
+        std::fprintf(stderr, "mpt: rank %d of %d on %s (process %d) ended the job with exit code %d%s%s\n", me_.value, size_,
+                     host.data(), impl_->pid, code, why.empty() ? "." : ": ", whole.c_str());
+        std::fflush(stderr);
+    }
     if (impl_->launcher) impl_->launcher->abort(code); // before the others leave: their end, too, is a reason to end the job
     h.aborted.compare_exchange_strong(none, 1u + static_cast<std::uint32_t>(code),
                                       std::memory_order_acq_rel); // sync(boot.abort): acq_rel

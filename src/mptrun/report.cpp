@@ -141,6 +141,7 @@ std::string report::describe(wait_snapshot const& w) const {
     case wait_for::others: return fmt::format("MPI_Comm_create_from_group or the like ({} has not begun)", rank_text(w.peer));
     case wait_for::finalize: return "MPI_Finalize";
     case wait_for::any: return "MPI_Waitany or the like, for one of several requests";
+    case wait_for::memory: return "shmem_wait_until or the like";
     case wait_for::lock: return fmt::format("MPI_Win_lock for the window of rank {}", w.label.value);
     default: break;
     }

@@ -255,7 +255,8 @@ void supervisor::fail(int rank, int code, std::string const& why) {
         header_->abort_rank.compare_exchange_strong(culprit, 1u + static_cast<unsigned>(rank),
                                                     std::memory_order_relaxed); // order: `aborted` releases it
     bool const told = culprit != 0;                                             // by a rank, which ended the job
-    if (!ending_ && !why.empty())
+    bool const well = header_->aborted.load(std::memory_order_acquire) == 1;    // sync(boot.abort): acquire; with exit code 0
+    if (!ending_ && !why.empty() && !well)
         say_all(told ? "" : why + others(),
                 rank >= 0 ? look().others_of(told ? static_cast<int>(culprit - 1) : rank) : look().waits());
     header_->aborted.compare_exchange_strong(none, 1u + static_cast<unsigned>(code),

@@ -2,6 +2,7 @@
 #include "check.h"
 #include <pshmem.h>
 #include <stdint.h>
+#include <unistd.h>
 
 static int in_data = 3;
 
@@ -142,12 +143,23 @@ int main(int argc, char** argv) {
     int level = -1, begun = 1;
     shmem_query_initialized(&begun);
     EXPECT(begun == 0);
+    if (argc > 1 && strcmp(argv[1], "at exit") == 0) atexit(shmem_finalize);
     if (argc > 1 && strcmp(argv[1], "old") == 0) start_pes(0);
     else EXPECT(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level) == 0 && level == SHMEM_THREAD_MULTIPLE);
     int const me = shmem_my_pe(), n = shmem_n_pes();
-    if (argc > 1 && strcmp(argv[1], "exit") == 0) {
-        if (me == n - 1) shmem_global_exit(7);
+    if (argc > 2 && strcmp(argv[1], "exit") == 0) {
+        if (me == n - 1) {
+            usleep(300000);           /* until the others are where they are to be */
+            printf("what was found"); /* and left in the buffer */
+            shmem_global_exit(atoi(argv[2]));
+        }
+        for (int volatile computes = me == 0; computes;) continue;
+        if (me == 1) shmem_int_wait_until(&in_data, SHMEM_CMP_LT, 0); /* which nobody writes */
         for (;;) shmem_barrier_all();
+    }
+    if (argc > 1 && strcmp(argv[1], "at exit") == 0) { /* shmem_finalize is called, but too late */
+        shmem_int_p(&in_data, me, (me + 1) % n);
+        return failures;
     }
     if (argc > 1 && strcmp(argv[1], "old") == 0) return failures; /* nobody has to call shmem_finalize */
     who(me, n), memory(me, n), teams(me, n), contexts_of_a_team(n), contexts();

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include <mpt/core/caller.hpp>
 
@@ -25,6 +26,7 @@ void fill_in(engine& e) {
     auto& memory = e.memory();
     auto& lane = e.its_lane();
     auto const heap = memory.heap();
+    e.places.clear(), e.bells.clear(); // of a beginning before
     for (rank pe = 0; pe < memory.size(); pe = pe + 1) {
         e.places.push_back(memory.is_direct(heap.data()) ? memory.at(heap.data(), pe) : nullptr);
         e.bells.push_back(pe == memory.me() ? nullptr : lane.bell_of(pe));
@@ -46,7 +48,7 @@ void finish(engine& e) {
 void at_exit(int code, void*) {
     auto& e = here();
     if (code != 0 || !e.env) return;
-    e.begun = 0;
+    e.begun = 0, e.exits = true;
     guarded([&e] { finish(e); });
 }
 
@@ -60,8 +62,6 @@ void at_exit(int code, void*) {
 
 void enter(int level) {
     auto& e = here();
-    if (e.was_begun && !e.env)
-        refuse_beginning("mpt: shmem_init was called after the last shmem_finalize; OpenSHMEM cannot be begun again");
     if (e.begun++ > 0) return;
     try {
         e.env = std::make_unique<mpt::shmem::environment<stack>>();
@@ -70,8 +70,7 @@ void enter(int level) {
         announce(e);
     } catch (std::exception const& problem) { refuse_beginning(problem.what()); }
     e.level = level;
-    e.was_begun = true;
-    on_exit(at_exit, nullptr);
+    if (!std::exchange(e.was_begun, true)) on_exit(at_exit, nullptr);
 }
 int enter_threads(int requested, int* provided) {
     if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE) return 1;
@@ -82,8 +81,10 @@ int enter_threads(int requested, int* provided) {
 void start(int) {
     if (here().begun == 0) enter(SHMEM_THREAD_SINGLE);
 }
+/// A function that runs at the exit, too, may call it: behind at_exit there is nothing left to do.
 void leave() {
     auto& e = here();
+    if (e.exits) return;
     guarded([&e] {
         e.env->barrier_all();
         if (--e.begun == 0) finish(e);

@@ -67,7 +67,7 @@ void end_context(engine& e, std::size_t place) {
 void predefine(engine& e) {
     e.teams[world_handle] = {world_handle, &e.job().world(), nullptr};
     e.teams[shared_handle] = {shared_handle, &e.job().node(), nullptr};
-    e.contexts.resize(2);
+    if (e.contexts.size() < 2) e.contexts.resize(2);
     e.contexts[1].team = SHMEM_TEAM_WORLD;
     the_contexts[1] = {SHMEM_CTX_DEFAULT, e.places.data(), e.job().size()};
 }

@@ -160,10 +160,13 @@ public:
     /// Ends the whole job with this exit code, as far as we can reach it. Does not return.
     /// library: an address in the one that the program called, where it is to be told which line of it did; or null.
     [[noreturn]] void abort(int code, std::string_view why, void const* library = nullptr) noexcept;
+    /// The same by a program that is through: the exit code may be 0, of which nobody says a word. What it has printed is not lost.
+    [[noreturn]] void end(int code) noexcept;
 
 private:
     rank_state state_of(rank r) const noexcept;
     void compare(rank x, rank y);
+    [[noreturn]] void end_all(int code, std::string_view why, void const* library) noexcept;
     rank me_;
     std::int32_t size_;
     bool shares_process_;

@@ -73,7 +73,7 @@ public:
     /// begins, and the last when it ends.
     environment<Stack>& enter_world() {
         auto& env = enter(beginning::together);
-        if (own_) own_->native().meet();
+        if (own_) own_->native().begin_again(), own_->native().meet();
         std::lock_guard const g{changing_};
         ++worlds_;
         return env;

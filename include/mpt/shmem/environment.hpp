@@ -73,8 +73,8 @@ public:
         return shmem::signal_wait_until(memory(), signal, how, value);
     }
     lock<Stack> lock_of(long* word) noexcept { return {memory(), word}; }
-    /// Ends the whole job with this exit code.
-    [[noreturn]] void global_exit(int code) noexcept { job_->run().job().abort(code, {}); }
+    /// Ends the whole job with this exit code, 0 for one that is through. What this PE has printed is not lost.
+    [[noreturn]] void global_exit(int code) noexcept { job_->run().job().end(code); }
 };
 environment() -> environment<>;
 

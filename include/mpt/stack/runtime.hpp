@@ -179,6 +179,8 @@ public:
         for (auto& l : lanes_) l->enter([&](auto& engine) { engine.unwatch(by); });
     }
 
+    /// For a rank that has left with the others and begins with them again: leave() meets them once more.
+    void begin_again() noexcept { left_ = false; }
     /// Finishes every send, then meets the others. Called by the destructor; a second call does nothing.
     void leave() {
         if (left_) return;

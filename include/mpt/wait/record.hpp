@@ -38,6 +38,7 @@ enum class wait_for : std::uint32_t {
     finalize,
     message,
     lock,
+    memory, // one's own, that OpenSHMEM's other PEs write
 };
 
 template <class Atomics> struct basic_wait_record {

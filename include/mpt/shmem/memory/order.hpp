@@ -35,7 +35,7 @@ template <class Stack> template <class Come> void memory<Stack>::await(Come cons
         look_around();
         if (i > alone) run_->world().yield();
     }
-    lane.wait({wait_for::receive, context_, any_source, any_tag, 0}, [&](auto&) { return come(); });
+    lane.wait({wait_for::memory, context_, any_source, any_tag, 0}, [&](auto&) { return come(); });
 }
 
 /// What comes meanwhile: messages, and what others ask of this PE's static data.

@@ -1,0 +1,25 @@
+#!/usr/bin/env python3
+"""How a job of OpenSHMEM ends: shmem_global_exit passes its status on, 0 too, wherever the others are, and what its PE has printed comes
+out; and a function that runs at the exit may call shmem_finalize.
+usage: check_ends.py MPTRUN PROGRAM"""
+import subprocess
+import sys
+
+
+def run(mptrun, program, *words):
+    return subprocess.run([mptrun, '-n', '3', program, *words], capture_output=True, text=True, timeout=60)
+
+
+def wrong(mptrun, program):
+    for status, code, said in (('7', 7, 'rank 2 of 3 on'), ('9', 9, 'rank 1 waited in shmem_wait_until'), ('0', 0, ''), ('256', 0, ''), ('511', 255, 'exit code 255')):
+        done = run(mptrun, program, 'exit', status)
+        if done.returncode != code or 'what was found' not in done.stdout or (said not in done.stderr if said else done.stderr):
+            yield f'shmem_global_exit({status}): exit code {done.returncode}, "{done.stdout}", "{done.stderr}"'
+    done = run(mptrun, program, 'at exit')
+    if done.returncode or done.stderr:
+        yield f'shmem_finalize at the exit: exit code {done.returncode}, "{done.stderr}"'
+
+
+found = list(wrong(*sys.argv[1:]))
+print('\n'.join(found) or 'all jobs ended as they should')
+sys.exit(bool(found))

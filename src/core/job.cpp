@@ -18,7 +18,9 @@
 #include <ctime>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <mutex>
+#include <thread>
 
 #include <fmt/format.h>
 #include <linux/futex.h>
@@ -330,9 +332,24 @@ void job::follow_abort() {
 void job::abort(int code, std::string_view why, void const* library) noexcept {
     end_all((code & 255) == 0 ? 1 : code & 255, why, library);
 }
+namespace {
+/// What the program has printed comes out. Half a second is enough: a stream may be locked by a thread that waits for its input.
+void flush_streams() {
+    auto const done = std::make_shared<native_atomics::atomic<bool>>(false);
+    std::thread{[done] {
+        std::fflush(nullptr);
+        std::cout.flush();
+        done->store(true, std::memory_order_release); // sync(boot.flushed): release
+    }}.detach();
+    for (int i = 0; i < 500 && !done->load(std::memory_order_acquire); ++i)
+        ::poll(nullptr, 0, 1); // sync(boot.flushed): acquire
+}
+} // namespace
+
 void job::end(int code) noexcept {
-    std::fflush(nullptr);
-    std::cout.flush();
+    try {
+        flush_streams();
+    } catch (std::exception const&) {} // no memory, no thread: it ends all the same
     end_all(code & 255, {}, nullptr);
 }
 void job::end_all(int code, std::string_view why, void const* library) noexcept {

@@ -1,6 +1,7 @@
 /* Beginning and end, who is there, memory, teams, contexts, and what does nothing. */
 #include "check.h"
 #include <pshmem.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -139,6 +140,11 @@ static void contexts(void) {
     for (int i = 0; i < again; i++) shmem_ctx_destroy(all[i]);
 }
 
+static void* reads_for_ever(void* unused) {
+    for (;;) getchar();
+    return unused;
+}
+
 int main(int argc, char** argv) {
     int level = -1, begun = 1;
     shmem_query_initialized(&begun);
@@ -147,6 +153,13 @@ int main(int argc, char** argv) {
     if (argc > 1 && strcmp(argv[1], "old") == 0) start_pes(0);
     else EXPECT(shmem_init_thread(SHMEM_THREAD_MULTIPLE, &level) == 0 && level == SHMEM_THREAD_MULTIPLE);
     int const me = shmem_my_pe(), n = shmem_n_pes();
+    if (argc > 1 && strcmp(argv[1], "read") == 0) { /* a thread holds a stream, and will not let it go */
+        pthread_t reader;
+        pthread_create(&reader, NULL, reads_for_ever, NULL);
+        usleep(100000);
+        printf("what was found");
+        shmem_global_exit(3);
+    }
     if (argc > 2 && strcmp(argv[1], "exit") == 0) {
         if (me == n - 1) {
             usleep(300000);           /* until the others are where they are to be */

@@ -15,6 +15,10 @@ def wrong(mptrun, program):
         done = run(mptrun, program, 'exit', status)
         if done.returncode != code or 'what was found' not in done.stdout or (said not in done.stderr if said else done.stderr):
             yield f'shmem_global_exit({status}): exit code {done.returncode}, "{done.stdout}", "{done.stderr}"'
+    with subprocess.Popen([mptrun, '-n', '1', program, 'read'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
+        code = reader.wait(timeout=60)
+    if code != 3:
+        yield f'shmem_global_exit(3) beside a thread that reads: exit code {code}'
     done = run(mptrun, program, 'at exit')
     if done.returncode or done.stderr:
         yield f'shmem_finalize at the exit: exit code {done.returncode}, "{done.stderr}"'

@@ -173,6 +173,76 @@ TYPED_TEST(shmem_collectives, of_teams_and_of_active_sets_do_not_meet) {
                      [&] { pe.job().active_set(0, 0, 9); });
     });
 }
+struct point {
+    short x;
+    double y;
+    bool operator==(point const&) const = default;
+};
+/// Ranges of any kind and elements of any type: what comes is what the calls on bytes give.
+TYPED_TEST(shmem_collectives, ranges_say_how_much_of_what) {
+    for (int const n : {1, 2, 3, 4, 8})
+        this->on(n, [&](auto& pe) {
+            auto& t = pe.world();
+            int const me = pe.me();
+            auto const count = static_cast<std::size_t>(n);
+            auto const of = [](int p, int i) { return point{static_cast<short>(10 * p + i), p + i / 8.0}; };
+            std::array const mine{of(me, 0), of(me, 1)};
+            std::vector<point> into(2 * count), want;
+            broadcast(t, into, mine, n - 1);
+            EXPECT_EQ(into[0], of(n - 1, 0));
+            EXPECT_EQ(into[1], of(n - 1, 1));
+            fcollect(t, into, mine);
+            for (int p = 0; p < n; ++p) want.insert(want.end(), {of(p, 0), of(p, 1)});
+            EXPECT_EQ(into, want);
+            typename pes<TypeParam>::template array<point> heap{pe, 2 * count};
+            EXPECT_EQ(collect(t, heap, std::span{mine}.first(me == 0 ? 1 : 2)), 2 * count - 1);
+            EXPECT_EQ(heap[0], of(0, 0));
+            EXPECT_TRUE(std::equal(want.begin() + 2, want.end(), heap.begin() + 1));
+            std::vector<point> pieces;
+            for (int p = 0; p < n; ++p) pieces.insert(pieces.end(), {of(me, 2 * p), of(me, 2 * p + 1)});
+            pe.barrier_all();
+            alltoall(t, heap, pieces);
+            for (int p = 0; p < n; ++p) EXPECT_EQ(heap[static_cast<std::size_t>(2 * p + 1)], of(p, 2 * me + 1));
+            std::vector<point> apart(4 * count);
+            alltoalls(t, apart, pieces, 2, 1, 2);
+            for (int p = 0; p < n; ++p) {
+                EXPECT_EQ(apart[static_cast<std::size_t>(4 * p + 2)], of(p, 2 * me + 1));
+                EXPECT_EQ(apart[static_cast<std::size_t>(4 * p + 3)], point{});
+            }
+            std::vector<int> const numbers{me + 1, -me};
+            std::array<int, 2> sums{};
+            reduce(t, sums, numbers, std::plus{});
+            EXPECT_EQ(sums, (std::array{n * (n + 1) / 2, -n * (n - 1) / 2}));
+            reduce(t, sums, numbers, mpt::max);
+            EXPECT_EQ(sums, (std::array{n, 0}));
+            scan(t, sums, numbers, scan_kind::exclusive);
+            EXPECT_EQ(sums, (std::array{me * (me + 1) / 2, -me * (me - 1) / 2}));
+            // The first of the left and the last of the right: in the order of the PEs. In place.
+            std::array ends{point{static_cast<short>(me), me / 4.0}};
+            reduce(t, ends, ends, [](point a, point b) { return point{a.x, b.y}; });
+            EXPECT_EQ(ends[0], (point{0, (n - 1) / 4.0}));
+            pe.barrier_all();
+        });
+}
+TYPED_TEST(shmem_collectives, ranges_that_are_too_short_are_refused_before_anything_moves) {
+    this->on(2, [&](auto& pe) {
+        auto& t = pe.world();
+        std::vector<int> const two{1, 2}, three{1, 2, 3};
+        std::vector<int> one(1), into(3);
+        using enum mpt::error_class;
+        expect_error(arg, {"broadcast", "has 1 elements", "needs 2"}, [&] { broadcast(t, one, two, 0); });
+        expect_error(arg, {"fcollect", "has 3 elements", "needs 4"}, [&] { fcollect(t, into, two); });
+        expect_error(truncate, {"collect", "16 bytes come", "room for 12"}, [&] { collect(t, into, two); });
+        expect_error(arg, {"alltoall", "3 elements", "each of 2 PEs"}, [&] { alltoall(t, into, three); });
+        expect_error(arg, {"alltoall", "has 1 elements", "needs 2"}, [&] { alltoall(t, one, two); });
+        expect_error(arg, {"alltoalls", "dest has 3", "needs 4"}, [&] { alltoalls(t, into, two, 3, 1, 1); });
+        expect_error(arg, {"alltoalls", "source has 2", "needs 3"}, [&] { alltoalls(t, into, two, 1, 2, 1); });
+        expect_error(arg, {"reduce", "has 1 elements", "needs 2"}, [&] { reduce(t, one, two, std::plus{}); });
+        expect_error(arg, {"scan", "has 1 elements", "needs 2"}, [&] { scan(t, one, two, scan_kind::inclusive); });
+        EXPECT_EQ(into, std::vector<int>(3));
+        pe.barrier_all();
+    });
+}
 TYPED_TEST(shmem_collectives, what_has_no_room_or_no_meaning_is_refused) {
     this->on(2, [&](auto& pe) {
         std::vector<std::size_t> const sizes{8, 8}, offsets{0, 8};

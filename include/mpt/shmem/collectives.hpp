@@ -1,5 +1,5 @@
-/// shmem/collectives - what the PEs of a team do together, on bytes: the algorithms are those of coll/, as for MPI. OpenSHMEM-1.6
-/// section 9.10.
+/// shmem/collectives - what the PEs of a team do together, on bytes and on ranges of elements: the algorithms are those of coll/, as for
+/// MPI. OpenSHMEM-1.6 section 9.10.
 ///
 ///        sync          nobody goes on before all have come (job::barrier_all completes what is under way, besides)
 ///        broadcast     the root's source in everybody's dest, its own too; of an active set, its own dest is left as it is
@@ -11,6 +11,10 @@
 ///   dest is this PE's own; so a PE that returns may use its own, and sources are its own again. source and dest do not overlap, or are
 ///   the same in reduce and scan. Both may be anywhere, but a dest in the symmetric heap is so on all PEs alike, and theirs may be
 ///   written from the first call on: large pieces of alltoall go there by stores.
+///
+///        reduce(pe.world(), sums, numbers, std::plus{});        broadcast(pe.world(), dest, source, root);        (at the end)
+///
+///   Over ranges their sizes say how much; elements are of any trivially copyable type, and so are those that an operation combines.
 ///   Tests    test/shmem_collectives_test.cpp
 #pragma once
 #include <numeric>
@@ -21,6 +25,8 @@
 #include <mpt/datatype/datatype.hpp>
 #include <mpt/datatype/operation.hpp>
 #include <mpt/datatype/typed.hpp>
+#include <mpt/mpi/operations.hpp>
+#include <mpt/mpi/sendable.hpp>
 #include <mpt/shmem/memory.hpp>
 #include <mpt/shmem/team.hpp>
 
@@ -68,16 +74,27 @@ template <class Stack> void fcollect(team<Stack>& t, void* dest, void const* sou
     coll::allgather(t.native(), mpt::source{source, n}, coll::blocks{all, n});
 }
 
-template <class Stack> void collect(team<Stack>& t, void* dest, void const* source, std::size_t n) {
+namespace detail {
+/// How many bytes that were. Throws mpt::error(truncate), before anything moves, where they are more than dest has.
+template <class Stack>
+std::size_t collect_into(team<Stack>& t, void* dest, std::size_t room, void const* source, std::size_t n) {
     std::vector<std::uint64_t> sizes(static_cast<std::size_t>(t.size())), ends(sizes.size());
     std::uint64_t const mine = n;
     fcollect(t, sizes.data(), &mine, sizeof mine);
     std::inclusive_scan(sizes.begin(), sizes.end(), ends.begin());
+    if (ends.back() > room)
+        throw error{errc::truncate, "mpt: collect: " + std::to_string(ends.back()) + " bytes come, and there is room for " +
+                                        std::to_string(room)};
     auto const piece = [&](std::int32_t pe) -> coll::place {
         auto const p = static_cast<std::size_t>(pe);
         return {detail::room(static_cast<std::byte*>(dest) + (ends[p] - sizes[p]), sizes[p])};
     };
     coll::allgather(t.native(), mpt::source{source, n}, piece);
+    return ends.back();
+}
+} // namespace detail
+template <class Stack> void collect(team<Stack>& t, void* dest, void const* source, std::size_t n) {
+    detail::collect_into(t, dest, ~std::size_t{0}, source, n);
 }
 
 namespace detail {
@@ -174,6 +191,100 @@ void scan(team<Stack>& t, void* dest, void const* source, std::size_t n, scan_ki
     if (which == scan_kind::inclusive) return coll::scan(t.native(), how.operand(), mine, into, n);
     coll::exscan(t.native(), how.operand(), mine, into, n);
     if (t.me() == 0) std::memset(dest, 0, n * how.size());
+}
+
+// --- over ranges. Throw mpt::error(argument), before anything moves, where dest has less room than comes -----------------------------
+
+namespace detail {
+template <class Dest, class Source>
+concept same_elements = element_range<Dest> && element_range<Source> && // written, and read
+                        std::same_as<std::ranges::range_reference_t<Dest>, std::ranges::range_value_t<Source>&>;
+
+inline void must_have(char const* call, std::size_t has, std::size_t needs, char const* which = "dest") {
+    if (has < needs)
+        throw error{errc::argument, "mpt: " + std::string{call} + ": " + which + " has " + std::to_string(has) +
+                                        " elements, and needs " + std::to_string(needs)};
+}
+/// The elements between the first and the last of n in strides, both included.
+inline std::size_t reach(std::size_t n, std::ptrdiff_t stride) noexcept {
+    return n == 0 ? 0 : (n - 1) * static_cast<std::size_t>(stride) + 1;
+}
+template <class Stack> std::size_t count(team<Stack>& t) noexcept { return static_cast<std::size_t>(t.size()); }
+template <class R> std::size_t size_of(R const& r) noexcept {
+    return std::ranges::size(r) * sizeof(std::ranges::range_value_t<R>);
+}
+} // namespace detail
+
+/// Of all PEs the source has as many elements.
+template <class Stack, class Dest, class Source>
+    requires detail::same_elements<Dest, Source>
+void broadcast(team<Stack>& t, Dest&& dest, Source const& source, rank root) {
+    detail::must_have("broadcast", std::ranges::size(dest), std::ranges::size(source));
+    broadcast(t, std::ranges::data(dest), std::ranges::data(source), detail::size_of(source), root);
+}
+template <class Stack, class Dest, class Source>
+    requires detail::same_elements<Dest, Source>
+void fcollect(team<Stack>& t, Dest&& dest, Source const& source) {
+    detail::must_have("fcollect", std::ranges::size(dest), std::ranges::size(source) * detail::count(t));
+    fcollect(t, std::ranges::data(dest), std::ranges::data(source), detail::size_of(source));
+}
+/// How many elements came. Throws mpt::error(truncate), before they do, where dest has not so many.
+template <class Stack, class Dest, class Source>
+    requires detail::same_elements<Dest, Source>
+std::size_t collect(team<Stack>& t, Dest&& dest, Source const& source) {
+    auto const came = detail::collect_into(t, std::ranges::data(dest), detail::size_of(dest), std::ranges::data(source),
+                                           detail::size_of(source));
+    return came / sizeof(std::ranges::range_value_t<Source>);
+}
+/// Equal pieces of the source, one for each PE.
+template <class Stack, class Dest, class Source>
+    requires detail::same_elements<Dest, Source>
+void alltoall(team<Stack>& t, Dest&& dest, Source const& source) {
+    if (std::ranges::size(source) % detail::count(t) != 0)
+        throw error{errc::argument, "mpt: alltoall: " + std::to_string(std::ranges::size(source)) +
+                                        " elements are not as many for each of " + std::to_string(t.size()) + " PEs"};
+    detail::must_have("alltoall", std::ranges::size(dest), std::ranges::size(source));
+    alltoall(t, std::ranges::data(dest), std::ranges::data(source), detail::size_of(source) / detail::count(t));
+}
+/// n elements for each PE.
+template <class Stack, class Dest, class Source>
+    requires detail::same_elements<Dest, Source>
+void alltoalls(team<Stack>& t, Dest&& dest, Source const& source, std::ptrdiff_t there, std::ptrdiff_t here, std::size_t n) {
+    detail::must_have("alltoalls", std::ranges::size(dest), detail::reach(n * detail::count(t), there));
+    detail::must_have("alltoalls", std::ranges::size(source), detail::reach(n * detail::count(t), here), "source");
+    alltoalls(t, std::ranges::data(dest), std::ranges::data(source), there, here, n,
+              sizeof(std::ranges::range_value_t<Source>));
+}
+
+/// op(left, right) of two elements, which keeps the order of the PEs unless it is known to commute (mpi/operations.hpp).
+template <class Stack, class Dest, class Source, class Op>
+    requires detail::same_elements<Dest, Source>
+void reduce(team<Stack>& t, Dest&& dest, Source const& source, Op op) {
+    using T = std::ranges::range_value_t<Source>;
+    auto const n = std::ranges::size(source);
+    detail::must_have("reduce", std::ranges::size(dest), n);
+    T* const into = std::ranges::data(dest);
+    T const* const from = std::ranges::data(source);
+    constexpr auto known = mpt::detail::operation_of<Op>;
+    constexpr auto kind = mpt::detail::number_kind<T>();
+    if constexpr (known != operation::no_op && kind != element_kind::mixed)
+        if (find_kernel(known, kind)) return reduce(t, into, from, n, known, kind);
+    auto const how = coll::operand::array(sizeof(T), commutes_v<Op, T>, std::addressof(op),
+                                          [](void* f, std::byte const* left, std::byte* right, std::size_t m) {
+                                              std::span const both{right, m * sizeof(T)};
+                                              mpt::detail::combine<T>({left, m * sizeof(T)}, both, both, *static_cast<Op*>(f));
+                                          });
+    coll::allreduce(t.reducing(), how, into == from ? nullptr : reinterpret_cast<std::byte const*>(from),
+                    reinterpret_cast<std::byte*>(into), n);
+}
+template <class Stack, class Dest, class Source>
+    requires detail::same_elements<Dest, Source>
+void scan(team<Stack>& t, Dest&& dest, Source const& source, scan_kind which) {
+    using T = std::ranges::range_value_t<Source>;
+    static_assert(mpt::detail::number_kind<T>() != element_kind::mixed, "mpt::shmem::scan: these elements are no numbers");
+    detail::must_have("scan", std::ranges::size(dest), std::ranges::size(source));
+    scan(t, std::ranges::data(dest), std::ranges::data(source), std::ranges::size(source), which,
+         mpt::detail::number_kind<T>());
 }
 
 } // namespace mpt::inline v0::shmem

@@ -100,7 +100,7 @@ public:
     coll::team<Stack> native() noexcept { return {wire_, who_, me_, rooted_calls_, &shared_}; }
     /// The same in a reduction: by messages alone, where MPT_TEAM_NODE says that.
     coll::team<Stack> reducing() noexcept {
-        bool const shares = run_->configuration().template get<"MPT_TEAM_NODE">();
+        bool const shares = wire_.on().variables().template get<"MPT_TEAM_NODE">();
         return {wire_, who_, me_, rooted_calls_, shares ? &shared_ : nullptr};
     }
 

@@ -9,7 +9,10 @@
 #include <gtest/gtest.h>
 #include <mpt/core/error.hpp>
 #include <mpt/mem/arena.hpp>
+#include <mpt/mem/kinds.hpp>
+#include <mpt/mem/wishes.hpp>
 
+#include "support/huge_page_group.hpp"
 #include "support/huge_pages.hpp"
 #include "support/job_of.hpp"
 
@@ -330,9 +333,10 @@ constexpr std::uint64_t huge = mem::arena::huge_page;
 /// A job of two in front of so many free huge pages.
 struct with_pages {
     test::huge_pages pool;
+    std::uint64_t pool_size;
     std::vector<boot::membership> who;
     explicit with_pages(std::uint64_t n)
-        : pool{n}, who{pool.why_not().empty() ? test::job_of(2) : std::vector<boot::membership>{}} {}
+        : pool{n}, pool_size{n}, who{pool.why_not().empty() ? test::job_of(2) : std::vector<boot::membership>{}} {}
     mem::arena& arena() { return *who[0].arena; }
     mem::slice_heap heap(int me) { return {who[0].arena, me, arena().own_limit()}; }
 };
@@ -494,6 +498,110 @@ TEST(huge_pages, of_some_nodes_are_there_before_anybody_touches_them) {
     }
     ::unsetenv("MEMKIND_HBW_NODES");
     EXPECT_EQ(here.pool.free(), 3u);
+}
+
+/// What a wish becomes, where fast nodes are named or not and the pool has enough pages, too few, or none.
+void expect_wish(with_pages& here, mem::slice_heap& heap, mem::wish const& w, bool fast_is_there, bool pages_suffice) {
+    constexpr std::size_t n = 8 << 20;
+    bool const wants_fast = w.kind == mem::affinity::mcdram, wants_huge = w.page.value >= huge;
+    std::span<std::byte> s;
+    try {
+        s = heap.allocate(n, w);
+    } catch (error const& e) {
+        EXPECT_EQ(e.code(), errc::no_memory);
+        EXPECT_TRUE(wants_fast && !fast_is_there && w.policy == mem::strictness::mandatory) << e.what();
+        for (auto const* part : {"of MCDRAM were asked for with the policy Mandatory", "has none: node 0 is DDR", "Preferred"})
+            EXPECT_NE(std::string_view{e.what()}.find(part), std::string_view::npos) << e.what();
+        return;
+    }
+    EXPECT_FALSE(wants_fast && !fast_is_there && w.policy == mem::strictness::mandatory) << "was given";
+    EXPECT_EQ(s.size(), n);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(s.data()) % w.page.value, 0u);
+    if (auto const is = heap.placed_as(s.data())) {
+        auto const has_nodes = w.kind != mem::affinity::mcdram || fast_is_there;
+        EXPECT_EQ(is->kind, has_nodes ? w.kind : mem::affinity::system);
+        EXPECT_EQ(is->pages_from == "hugetlb", wants_huge && pages_suffice) << is->pages_from;
+        auto const has_pages = !wants_huge || is->pages_from != "base";
+        EXPECT_EQ(is->lacks.empty(), has_nodes && has_pages) << is->lacks;
+    } else EXPECT_TRUE(w.is_plain());
+    EXPECT_TRUE(std::ranges::all_of(s, [](std::byte b) { return b == std::byte{0}; }));
+    std::memset(s.data(), 1, s.size());
+    if (wants_huge && pages_suffice) { EXPECT_EQ(mem::look_at(s).huge, n); }
+    heap.deallocate(s);
+    EXPECT_EQ(heap.used(), 0u);
+    EXPECT_EQ(test::huge_pages::free(), here.pool_size) << "a page was lost";
+}
+
+TEST(huge_pages, every_policy_of_every_kind_by_every_page_has_one_outcome) {
+    using mem::affinity, mem::strictness;
+    if (mem::look_around({}, {}).nodes.size() != 1) GTEST_SKIP() << "for a machine with one node of memory";
+    for (std::uint64_t const pages : {4, 1, 0}) {
+        with_pages here{pages};
+        if (!here.pool.why_not().empty()) GTEST_SKIP() << here.pool.why_not();
+        auto heap = here.heap(0);
+        for (auto const* fast : {"0", ""}) {
+            ::setenv("MEMKIND_HBW_NODES", fast, 1);
+            for (auto const kind : {affinity::system, affinity::ddr, affinity::mcdram})
+                for (auto const policy : {strictness::preferred, strictness::mandatory, strictness::interleave})
+                    for (auto const page : {4_KiB, 2_MiB, 8_MiB}) {
+                        SCOPED_TRACE(std::string{to_string(kind)} + ' ' + std::string{to_string(policy)} + ", pages of " +
+                                     std::to_string(page.value) + ", pool of " + std::to_string(pages) + ", fast nodes " +
+                                     fast);
+                        auto const is = mem::settled({.kind = kind, .policy = policy, .page = page});
+                        expect_wish(here, heap, is, *fast != 0, pages == 4);
+                    }
+        }
+        ::unsetenv("MEMKIND_HBW_NODES");
+    }
+}
+
+/// Of a control group that may touch two pages, where four are free: 0, or the line of what went wrong.
+#define UNLESS(condition)                                                                                                      \
+    if (!(condition)) return __LINE__ - first_line
+int within_a_limit_of_two_pages() {
+    constexpr int first_line = __LINE__;
+    auto const who = test::job_of(2);
+    mem::slice_heap heap{who[0].arena, 0, who[0].arena->own_limit()};
+    auto const sort = [&](std::span<std::byte> s) { return heap.placed_as(s.data())->pages_from; };
+    auto const s = heap.allocate(2 * huge, {.page = 2_MiB});
+    UNLESS(sort(s) == "hugetlb");
+    UNLESS(test::huge_pages::free() == 2);
+    UNLESS(mem::look_around({}, {}).pool(huge)->allowed == 0); // the pages are there: nobody else's touch takes them away
+    std::memset(s.data(), 1, s.size());
+    for (auto const kind : {mem::affinity::system, mem::affinity::ddr}) {
+        auto const t = heap.allocate(huge, {.kind = kind, .page = 2_MiB});
+        UNLESS(sort(t) != "hugetlb");
+        std::memset(t.data(), 1, t.size());
+        heap.deallocate(t);
+    }
+    auto const m = mem::hugepage<2_MiB>::map(huge);
+    UNLESS(m.from != "hugetlb");
+    if (!m.range.empty()) std::memset(m.range.data(), 1, m.range.size());
+    UNLESS(!heap.take_pages(huge));
+    heap.deallocate(s);
+    UNLESS(test::huge_pages::free() == 4);
+    UNLESS(!heap.take_pages(3 * huge)); // two could be had: nothing is taken
+    UNLESS(test::huge_pages::free() == 4);
+    auto const ours = mem::hugepage<2_MiB>::map(2 * huge);
+    UNLESS(ours.from == "hugetlb");
+    std::memset(ours.range.data(), 1, ours.range.size());
+    mem::hugepage<2_MiB>::unmap(ours.range);
+    auto const u = heap.allocate(2 * huge, {.kind = mem::affinity::ddr, .page = 2_MiB});
+    if (mem::look_around({}, {}).nodes.empty()) return 0;
+    UNLESS(sort(u) == "hugetlb");
+    std::memset(u.data(), 1, u.size());
+    heap.deallocate(u);
+    UNLESS(test::huge_pages::free() == 4);
+    return 0;
+}
+#undef UNLESS
+
+TEST(huge_pages, that_a_control_group_does_not_permit_are_not_promised) {
+    with_pages here{4};
+    SKIP_WITHOUT_POOL(here);
+    auto const is = test::in_group_of(2, within_a_limit_of_two_pages);
+    if (is == test::no_group) GTEST_SKIP() << "the system lets nobody here make a control group of huge pages";
+    EXPECT_EQ(is, 0) << (is == test::died ? "a touch beyond the limit" : "the line of the function");
 }
 
 TEST(huge_pages, that_are_absent_leave_slices_as_they_were) {

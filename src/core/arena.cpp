@@ -45,14 +45,19 @@ public:
 constexpr auto huge_page = arena::huge_page;
 
 /// Begins at a multiple of a huge page, as slices do in their file: only then is a page of the file a huge one in every process.
-range reserve_range(std::size_t n) noexcept {
-    auto* const p = ::mmap(nullptr, n + huge_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+range reserve_range(std::size_t n, std::size_t align = huge_page) noexcept {
+    auto* const p = ::mmap(nullptr, n + align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) return {};
     auto* const first = static_cast<std::byte*>(p);
-    auto const before = -reinterpret_cast<std::uintptr_t>(p) % huge_page;
+    auto const before = -reinterpret_cast<std::uintptr_t>(p) % align;
     if (before != 0) ::munmap(first, before);
-    ::munmap(first + before + n, huge_page - before);
+    if (before != align) ::munmap(first + before + n, align - before);
     return {first + before, n};
+}
+/// Where the parts of huge pages are multiples of the largest size that is asked for, they end at one, and pages are taken from their end:
+/// what is aligned to that size lies on the pages that were reserved for it, and needs no others.
+std::size_t alignment_of(std::uint64_t pages_stride) noexcept {
+    return pages_stride != 0 && pages_stride % arena::largest_page == 0 ? arena::largest_page : huge_page;
 }
 void* map_shared(void* at, std::size_t n, int fd, std::uint64_t offset, int flags = MAP_NORESERVE) noexcept {
     return ::mmap(at, n, PROT_READ | PROT_WRITE, MAP_SHARED | flags | (at ? MAP_FIXED : 0), fd, static_cast<off_t>(offset));
@@ -108,7 +113,7 @@ struct arena::impl {
                (huge() == 0 || map_shared(at.data(), huge(), plan.pages_fd, owner * huge()) != MAP_FAILED);
     }
     bool map_whole(std::uint64_t n) noexcept {
-        auto room = reserve_range(n);
+        auto room = reserve_range(n, alignment_of(huge()));
         if (!room) return false;
         auto const each = plan.stride + huge();
         if (huge() == 0) {
@@ -129,7 +134,7 @@ struct arena::impl {
         auto const each = budget.bytes / plan.ranks;
         limit = std::min(plan.stride, std::max(each - std::min(each, huge()), each / 2)) / page * page;
         limited_by = budget.who;
-        while (limit >= least_slice && !reserve_range(huge() + limit)) limit /= 2;
+        while (limit >= least_slice && !reserve_range(huge() + limit, alignment_of(huge()))) limit /= 2;
         if (limit < least_slice)
             throw error{
                 errc::no_memory,
@@ -173,7 +178,7 @@ struct arena::impl {
         auto const [first, last] = contacts.equal_range(owner);
         for (auto i = first; i != last; ++i)
             if (i->second.get().size() >= huge() + n) return i->second.get().first(huge() + n);
-        auto mapped = reserve_range(huge() + n);
+        auto mapped = reserve_range(huge() + n, alignment_of(huge()));
         if (!mapped || !map_slice(mapped.get(), static_cast<std::uint32_t>(owner.value), n)) return {};
         ::madvise(mapped.get().data(), mapped.get().size(), MADV_DONTDUMP);
         return contacts.emplace(owner, std::move(mapped))->second.get();
@@ -236,14 +241,21 @@ status arena::discard(rank owner, std::uint64_t offset, std::uint64_t n) noexcep
 }
 
 // A mapping with a reservation, whose pages belong to the file: they stay reserved for it, whoever touches them, also when it is
-// mapped without one.
-status arena::reserve(rank owner, std::uint64_t offset, std::uint64_t n) noexcept {
+// mapped without one. What a control group limits is not what is reserved, but what is there.
+status arena::reserve(rank owner, std::uint64_t offset, std::uint64_t n, touches are) noexcept try {
     auto const s = slice(owner, page);
     if (s.empty() || !impl_->holds_pages(owner, offset, n)) return status::too_large;
     auto const at = impl_->at(owner, offset);
+    if (are == touches::safe && mpt::detail::touchable_pages(huge_page) != mpt::detail::any_number) {
+        if (mpt::detail::allocate(at.fd, at.offset, n) == 0) return status::ok;
+        punch(at.fd, at.offset, n);
+        return status::no_memory;
+    }
     if (impl_->map_again(s.subspan(offset, n), at, 0)) return status::ok;
     impl_->map_again(s.subspan(offset, n), at); // the kernel may have taken away what was mapped there
     return status::no_memory;
+} catch (...) {
+    return status::no_memory; // not even room to look
 }
 
 // A hole that is punched gives back only pages that are there: reserved ones are made first.

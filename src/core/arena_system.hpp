@@ -38,6 +38,10 @@ struct cgroup {
 /// Those of this controller that this process is in, each before its parent. root: "" but where a test plants a tree.
 std::vector<cgroup> cgroups_of(std::string const& root, std::string_view controller);
 
+/// How many huge pages of this size the control groups still let us touch; a touch beyond that is a bus error, reserved or not.
+std::uint64_t touchable_pages(std::uint64_t page);
+inline constexpr std::uint64_t any_number = ~0ull; // no group limits it
+
 /// The text of a small file of /proc or /sys; empty when it cannot be read.
 std::string read_text(char const* path);
 /// The number after `key` at the start of a line, or `missing`.

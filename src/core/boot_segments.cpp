@@ -105,7 +105,8 @@ std::uint64_t pages_of_pool() {
 }
 
 /// Distances of two slices, in the data segment and in that of huge pages: every rank could take all the machine's memory, and all the
-/// pages of its pool, where addresses and the file size limit allow.
+/// pages of its pool, where addresses and the file size limit allow. Those of huge pages are multiples of the largest size that is asked
+/// for, so that all of the pool can be had by pages of that size, too (arena.cpp).
 struct strides {
     std::uint64_t data, pages;
 };
@@ -117,7 +118,8 @@ strides choose_strides(std::uint64_t ranks) {
     if (::getrlimit(RLIMIT_FSIZE, &file) == 0 && file.rlim_cur != RLIM_INFINITY)
         most = std::min<std::uint64_t>(most, file.rlim_cur);
     auto const each = most / ranks;
-    auto pages = ranks <= most_ranks ? std::min(pages_of_pool(), each / 4 / large_page * large_page) : 0;
+    auto const pool = (pages_of_pool() + mem::arena::largest_page - 1) / mem::arena::largest_page * mem::arena::largest_page;
+    auto pages = ranks <= most_ranks ? std::min(pool, each / 4 / large_page * large_page) : 0;
     auto stride = std::min(std::bit_ceil(std::max(physical_memory(), large_page)), each - pages);
     stride = stride >= large_page ? stride / large_page * large_page : stride / small_page * small_page;
     while (stride > large_page && !can_reserve((stride + pages) * ranks)) stride = stride / 2 / large_page * large_page;

@@ -13,7 +13,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace mpt::inline v0::mem {
+namespace mpt::inline v0 {
+namespace mem {
 namespace {
 using mpt::detail::human;
 using mpt::detail::number_after;
@@ -106,20 +107,29 @@ std::string name_of_pages(std::uint64_t page) {
     return page >= 1 << 20 ? fmt::format("{}MB", page >> 20) : fmt::format("{}KB", page >> 10);
 }
 
-/// What may be touched is limited, and what may be reserved; by each group that this process is in.
+/// What may be touched is limited ("", as the files have it), and what may be reserved ("rsvd."). Calls f with the file, and the pages that
+/// it leaves.
+template <class F>
+void each_limit(std::vector<mpt::detail::cgroup> const& groups, std::uint64_t page, std::string_view of, F f) {
+    constexpr auto none = std::uint64_t{1} << 62; // "max", no such file, and what version 1 says for it
+    for (auto const& group : groups) {
+        auto const name = fmt::format("{}/hugetlb.{}.{}", group.directory, name_of_pages(page), of);
+        auto const file = name + (group.is_v2 ? "max" : "limit_in_bytes");
+        auto const limit = number_after(read_text(file.c_str()), "", none);
+        if (limit >= none) continue;
+        auto const used = number_in(name + (group.is_v2 ? "current" : "usage_in_bytes"));
+        f(file, limit > used ? (limit - used) / page : 0);
+    }
+}
+
+/// By each group that this process is in.
 void find_limits(std::vector<page_pool>& pools, std::string const& root) {
-    for (auto const& group : mpt::detail::cgroups_of(root, "hugetlb"))
-        for (auto& p : pools)
-            for (auto const* const of : {"", "rsvd."}) {
-                auto const name = fmt::format("{}/hugetlb.{}.{}", group.directory, name_of_pages(p.page), of);
-                auto const file = name + (group.is_v2 ? "max" : "limit_in_bytes");
-                constexpr auto none = ~0ull; // "max", or no such file
-                auto const limit = number_after(read_text(file.c_str()), "", none);
-                if (limit == none) continue;
-                auto const used = number_in(name + (group.is_v2 ? "current" : "usage_in_bytes"));
-                auto const left = limit > used ? (limit - used) / p.page : 0;
+    auto const groups = mpt::detail::cgroups_of(root, "hugetlb");
+    for (auto& p : pools)
+        for (auto const* const of : {"", "rsvd."})
+            each_limit(groups, p.page, of, [&](std::string const& file, std::uint64_t left) {
                 if (left < p.allowed) p.allowed = left, p.allowed_by = file.substr(root.size());
-            }
+            });
 }
 
 std::vector<unsigned> numbers_of(std::vector<node_offer> const& nodes, bool fast) {
@@ -217,5 +227,13 @@ std::string describe(offer const& o) {
                         human(o.transparent_page), to_string(o.private_memory), to_string(o.shared_memory));
     return text;
 }
+} // namespace mem
 
-} // namespace mpt::inline v0::mem
+std::uint64_t detail::touchable_pages(std::uint64_t page) {
+    auto most = any_number;
+    mem::each_limit(cgroups_of({}, "hugetlb"), page, "",
+                    [&](std::string const&, std::uint64_t left) { most = std::min(most, left); });
+    return most;
+}
+
+} // namespace mpt::inline v0

@@ -225,6 +225,13 @@ std::span<std::byte> map_aligned(std::size_t n, std::size_t align) noexcept {
     return {at + skip, n};
 }
 
+/// Where a control group limits the huge pages that are touched, they are so now; false: it does not permit them.
+bool is_touchable(std::span<std::byte> range, std::size_t page) {
+    constexpr int populate_write = 23; // MADV_POPULATE_WRITE, Linux 5.14; an older one leaves it to the first touch
+    return mpt::detail::touchable_pages(page) == mpt::detail::any_number ||
+           ::madvise(range.data(), range.size(), populate_write) == 0 || errno == EINVAL;
+}
+
 /// Of the system's own huge pages, at a multiple of align: reserved at once, so that a touch cannot fail.
 std::span<std::byte> map_pool(std::size_t n, std::size_t page, std::size_t align) noexcept {
     auto const size = static_cast<int>(std::countr_zero(page)) << huge_page_shift;
@@ -268,11 +275,16 @@ mapping map_placed(std::size_t n, wish const& w) try {
 mapping map_huge(std::size_t n, std::size_t page, wish const& w) try {
     auto const here = look_around();
     auto const keep = [&](std::span<std::byte> range, std::size_t of, std::string_view from) -> mapping {
+        std::string_view why = "huge pages are there, but not of this kind of memory";
         try {
-            if (is_placed(range, w, here)) return {.range = range, .page = bytes{of}, .from = from, .why = {}};
+            if (is_placed(range, w, here)) {
+                if (from != "hugetlb" || is_touchable(range, of))
+                    return {.range = range, .page = bytes{of}, .from = from, .why = {}};
+                why = "a control group permits no more huge pages (hugetlb.*.max, limit_in_bytes)";
+            }
         } catch (error const&) {} // mandatory: not there
         unmap(range);
-        return {.why = "huge pages are there, but not of this kind of memory"};
+        return {.why = why};
     };
     for (auto pool = here.pools.rbegin(); pool != here.pools.rend(); ++pool) {
         if (pool->page > page || pool->available() * pool->page < n) continue;

@@ -250,10 +250,10 @@ struct slice_heap::impl {
         }
         return s;
     }
-    std::uint64_t reserve_pages(std::uint64_t n, std::uint64_t align) {
+    std::uint64_t reserve_pages(std::uint64_t n, std::uint64_t align, arena::touches are = arena::touches::safe) {
         if (n > pages.largest()) return page_runs::none;
         auto const at = take_aligned(pages, n, align, arena::huge_page);
-        if (at == page_runs::none || where->reserve(owner, at, n) == status::ok) return at;
+        if (at == page_runs::none || where->reserve(owner, at, n, are) == status::ok) return at;
         pages.give(at, n);
         return page_runs::none;
     }
@@ -265,13 +265,16 @@ struct slice_heap::impl {
     /// this process alone, so that such pages are touched here.
     std::span<std::byte> allocate_huge(std::uint64_t n, wish const& w, offer const& around, purpose what) {
         if (w.page < arena::huge_page) return {};
-        auto const at = reserve_pages(n, w.page);
+        bool const is_touched = w.kind != affinity::system; // by us, below
+        auto const touchable = is_touched ? detail::touchable_pages(arena::huge_page) : detail::any_number;
+        if (touchable < n / arena::huge_page) return {}; // what is reserved in vain is so until the end
+        auto const at = reserve_pages(n, w.page, is_touched ? arena::touches::by_caller : arena::touches::safe);
         if (at == page_runs::none) return {};
         auto const s = all.subspan(at, n);
         try {
             auto is = place(s, {.kind = w.kind, .policy = w.policy, .page = 4_KiB}, around);
             is.page = bytes{arena::huge_page}, is.pages_from = "hugetlb";
-            if (w.kind != affinity::system && is.lacks.empty() && !touch(s))
+            if (is_touched && (is.lacks.empty() || touchable != detail::any_number) && !touch(s))
                 return release_pages(at, n), std::span<std::byte>{};
             placed.emplace(at, std::move(is));
             hand_out(at, n, what);
@@ -282,7 +285,7 @@ struct slice_heap::impl {
         }
         return zeroed(s);
     }
-    /// False: there is no memory of the nodes that it is bound to.
+    /// False: there is no memory of the nodes that it is bound to, or a control group permits no more.
     static bool touch(std::span<std::byte> s) noexcept {
         constexpr int populate_write = 23; // MADV_POPULATE_WRITE, Linux 5.14; an older one leaves it to the first touch
         return ::madvise(s.data(), s.size(), populate_write) == 0 || errno == EINVAL;

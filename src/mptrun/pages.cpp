@@ -94,6 +94,8 @@ std::string check_pages(options const& o, mpt::mem::offer const& here) {
 
 std::string reserve_pages(options const& o, mpt::mem::arena& shared, std::function<bool(part const&)> const& is_for_malloc) {
     auto const is_told = !check_pages(o, mpt::mem::look_around({}, {})).empty();
+    constexpr auto looked =
+        mpt::mem::arena::touches::by_caller; // at the limits: they would be made here, and thrown away by the rank
     mpt::rank rank{0};
     std::string line;
     for (auto const& p : o.parts) {
@@ -101,7 +103,8 @@ std::string reserve_pages(options const& o, mpt::mem::arena& shared, std::functi
         auto const n = is_for_malloc(p) ? 0 : pages_of(p.pages) * page;
         for (; n != 0 && rank.value < end.value; ++rank.value) {
             auto const huge = shared.huge_part();
-            if (n <= huge && shared.reserve(rank, huge - n, n) == mpt::status::ok) continue; // from the end, as ranks take them
+            if (n <= huge && shared.reserve(rank, huge - n, n, looked) == mpt::status::ok)
+                continue; // from the end, as ranks take them
             auto const why =
                 fmt::format("the {} of huge pages of rank {} cannot be reserved, though the node has as many free: "
                             "somebody else took them since, or a limit keeps them from this job (see hugetlb.2MB.* of "

@@ -529,6 +529,18 @@ TEST(mptrun_pages, of_an_exact_pool_suffice_and_come_back_when_a_rank_frees_them
             EXPECT_EQ(free(), 0u);
         }
     }
+    for (auto const size : {4 << 20, 8 << 20}) { // several pages that begin at a multiple of their size are the same ones
+        mpt::test::huge_pages const exact{4};
+        auto const job = mpt::mem::arena::open(mpt::boot::make_segments(1));
+        EXPECT_EQ(reserve_pages(parsed("-n 1 -m8hs one"), *job, none), "");
+        mpt::mem::slice_heap rank{job, mpt::rank{0}, 1 << 20};
+        for (int i = 0; i < (8 << 20) / size; ++i) {
+            auto const block =
+                rank.allocate(static_cast<std::size_t>(size), {.page = mpt::bytes{static_cast<std::size_t>(size)}});
+            EXPECT_EQ(rank.placed_as(block.data())->pages_from, "hugetlb") << size;
+        }
+        EXPECT_EQ(free(), 0u);
+    }
     mpt::test::huge_pages const pool{3};
     auto const job = mpt::mem::arena::open(mpt::boot::make_segments(2));
     EXPECT_THROW(reserve_pages(o, *job, none), usage_error) << "one page less";

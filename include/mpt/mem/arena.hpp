@@ -87,16 +87,19 @@ public:
     std::uint64_t own_limit() const noexcept;
     /// How long the part of huge pages is with which each slice begins. Nothing is reserved for it yet.
     std::uint64_t huge_part() const noexcept;
-    /// Bytes of a page of that part.
-    static constexpr std::uint64_t huge_page = 2 << 20;
+    /// Bytes of a page of that part; and the largest size that memory is asked to have, by several of them (MPT_ALLOC_MEM_PG_SZ).
+    static constexpr std::uint64_t huge_page = 2 << 20, largest_page = 512 << 20;
 
     /// The mapped slice of a rank, mapped at first contact if need be: the part of huge pages, then `bytes` of base pages, which is
     /// what its owner published. Empty when it cannot be mapped.
     std::span<std::byte> slice(rank owner, std::uint64_t bytes) noexcept;
 
+    /// Who sees to it that a touch is within the limits of the control groups: reserve(), which makes the pages at once where there is a
+    /// limit; or its caller, who touches them next or has looked at the limits.
+    enum class touches : std::uint8_t { safe, by_caller };
     /// Reserves huge pages for whole pages of the own slice's first part: a touch, by whatever process, finds a page after that.
-    /// no_memory: the system has too few.
-    status reserve(rank owner, std::uint64_t offset, std::uint64_t bytes) noexcept;
+    /// no_memory: the system has too few, or a control group permits no more.
+    status reserve(rank owner, std::uint64_t offset, std::uint64_t bytes, touches are = touches::safe) noexcept;
     /// Gives them back, touched or not. refused: the system cannot, they keep their bytes.
     status release(rank owner, std::uint64_t offset, std::uint64_t bytes) noexcept;
 

@@ -56,7 +56,10 @@ constexpr std::string_view pages =
     "what a rank frees, and the rest at the end, goes back to the pool. Where `HUGETLB_MORECORE` is `yes` or a size, `mptrun` "
     "passes that on to\n"
     "glibc (`glibc.malloc.hugetlb` of `GLIBC_TUNABLES`; `thp`: transparent ones), and the pages stay in the pool for "
-    "`malloc`.\n";
+    "`malloc`.\n"
+    "`yes` means pages of `HUGETLB_DEFAULT_PAGE_SIZE`, where that is set. A size that the machine lacks (128K to 512M) is "
+    "served by its next\n"
+    "smaller huge pages, or by its smallest.\n";
 
 constexpr std::string_view debugging = "`--gdb` with one rank (`-n 1`, or `--gdb=2`) runs it under gdb on this terminal, which "
                                        "is its alone until gdb ends; the other\n"

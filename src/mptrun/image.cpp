@@ -92,9 +92,10 @@ std::vector<std::string> environment_of(part const& p) {
         auto const at = std::ranges::find_if(all, [&](auto const& e) { return names(e, name); });
         return at == all.end() ? std::string{} : at->substr(name.size() + 1);
     };
-    if (auto const morecore = value_of("HUGETLB_MORECORE"); !morecore.empty())
-        if (auto const now = value_of("GLIBC_TUNABLES"), then = with_morecore(now, morecore); then != now)
-            set(all, "GLIBC_TUNABLES", then);
+    if (morecore const asked{value_of("HUGETLB_MORECORE"), value_of("HUGETLB_DEFAULT_PAGE_SIZE")}; !asked.pages.empty()) {
+        auto const now = value_of("GLIBC_TUNABLES"), then = with_morecore(now, asked, mpt::mem::look_around({}, {}));
+        if (then != now) set(all, "GLIBC_TUNABLES", then);
+    }
     if (!p.errhandler.empty()) set(all, errhandler_variable, p.errhandler);
     if (!p.memory_kinds.empty()) set(all, memory_kinds_variable, p.memory_kinds);
     auto libraries = own_libraries();

@@ -122,14 +122,31 @@ std::string reserve_pages(options const& o, mpt::mem::arena& shared, std::functi
     return line;
 }
 
-std::string with_morecore(std::string_view tunables, std::string_view morecore) {
+namespace {
+/// The pages of the machine that serve who asks for some of that size: the largest that are not larger, else the smallest.
+std::uint64_t served_by(std::uint64_t size, std::vector<mpt::mem::page_pool> const& by_size) {
+    if (by_size.empty()) return size;
+    auto served = by_size.front().page;
+    for (auto const& p : by_size)
+        if (p.page <= size) served = p.page;
+    return served;
+}
+std::uint64_t size_in(std::string_view value, std::string_view variable, std::string_view allowed) {
+    if (auto const size = bytes_in(value, ""); size != 0) return size;
+    throw usage_error{fmt::format("{}={}: allowed are {}a size of pages such as 2M.", variable, value, allowed)};
+}
+} // namespace
+
+std::string with_morecore(std::string_view tunables, morecore const& asked, mpt::mem::offer const& here) {
     constexpr std::string_view name = "glibc.malloc.hugetlb=";
-    if (morecore.empty() || morecore == "no" || tunables.find(name) != tunables.npos) return std::string{tunables};
-    std::uint64_t const size = morecore == "thp" ? 1 : morecore == "yes" ? 2 : bytes_in(morecore, "");
-    if (size == 0)
-        throw usage_error{
-            fmt::format("HUGETLB_MORECORE={}: allowed are yes, no, thp, and a size of pages such as 2M.", morecore)};
-    return fmt::format("{}{}{}{}", tunables, tunables.empty() ? "" : ":", name, size);
+    auto const& as = asked.pages;
+    if (as.empty() || as == "no" || tunables.find(name) != tunables.npos) return std::string{tunables};
+    constexpr std::uint64_t transparent = 1, by_default = 2; // glibc's numbers for them
+    auto value = as == "thp" ? transparent : by_default;
+    if (as != "thp" && as != "yes") value = served_by(size_in(as, "HUGETLB_MORECORE", "yes, no, thp, and "), here.pools);
+    else if (as == "yes" && !asked.default_size.empty())
+        value = served_by(size_in(asked.default_size, "HUGETLB_DEFAULT_PAGE_SIZE", ""), here.pools);
+    return fmt::format("{}{}{}{}", tunables, tunables.empty() ? "" : ":", name, value);
 }
 
 bool malloc_takes_of_pool(std::string_view tunables) noexcept {

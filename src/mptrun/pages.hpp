@@ -32,9 +32,14 @@ std::string check_pages(options const& o, mpt::mem::offer const& here);
 /// `is_for_malloc`: these ranks' pages stay in the pool.
 std::string reserve_pages(options const& o, mpt::mem::arena& shared, std::function<bool(part const&)> const& is_for_malloc);
 
-/// HUGETLB_MORECORE of libhugetlbfs (yes, thp, a size), for who takes malloc's memory from glibc: what GLIBC_TUNABLES says of it then.
-/// `tunables`: as they are. Throws usage_error for another value.
-std::string with_morecore(std::string_view tunables, std::string_view morecore);
+/// What libhugetlbfs reads, and the modules craype-hugepages set: HUGETLB_MORECORE (yes, no, thp, a size), and which pages `yes` means
+/// (HUGETLB_DEFAULT_PAGE_SIZE; empty: the system's).
+struct morecore {
+    std::string pages, default_size;
+};
+/// The same for who takes malloc's memory from glibc: what GLIBC_TUNABLES says of it then. Sizes that the machine lacks are served by its
+/// next smaller pages, or by its smallest. `tunables`: as they are. Throws usage_error for another value.
+std::string with_morecore(std::string_view tunables, morecore const& asked, mpt::mem::offer const& here);
 /// Does glibc's malloc take of the pool by these GLIBC_TUNABLES?
 bool malloc_takes_of_pool(std::string_view tunables) noexcept;
 

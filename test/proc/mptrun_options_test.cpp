@@ -548,13 +548,26 @@ TEST(mptrun_pages, of_an_exact_pool_suffice_and_come_back_when_a_rank_frees_them
 }
 
 TEST(mptrun_pages, of_malloc_are_as_hugetlb_morecore_says_unless_glibc_is_told) {
-    EXPECT_EQ(with_morecore("", "yes"), "glibc.malloc.hugetlb=2");
-    EXPECT_EQ(with_morecore("glibc.malloc.check=3", "thp"), "glibc.malloc.check=3:glibc.malloc.hugetlb=1");
-    EXPECT_EQ(with_morecore("", "2M"), "glibc.malloc.hugetlb=2097152");
-    EXPECT_EQ(with_morecore("", "no"), "");
-    EXPECT_EQ(with_morecore("glibc.malloc.hugetlb=0", "yes"), "glibc.malloc.hugetlb=0");
-    EXPECT_THROW(with_morecore("", "perhaps"), usage_error);
-    EXPECT_TRUE(malloc_takes_of_pool(with_morecore("glibc.malloc.check=3", "yes")));
+    mpt::mem::offer here;
+    here.pools = {{.page = 2 << 20}, {.page = 1 << 30}};
+    auto const as = [&](std::string const& pages, std::string const& size = {}, std::string_view tunables = {}) {
+        return with_morecore(tunables, {pages, size}, here);
+    };
+    EXPECT_EQ(as("yes"), "glibc.malloc.hugetlb=2");
+    EXPECT_EQ(as("thp", "8M", "glibc.malloc.check=3"), "glibc.malloc.check=3:glibc.malloc.hugetlb=1");
+    EXPECT_EQ(as("2M"), "glibc.malloc.hugetlb=2097152");
+    EXPECT_EQ(as("no", "2M"), "");
+    EXPECT_EQ(as("", "2M"), "") << "a size alone asks for nothing";
+    EXPECT_EQ(as("yes", "", "glibc.malloc.hugetlb=0"), "glibc.malloc.hugetlb=0");
+    for (auto const* size : {"128K", "2M", "8M", "512M"}) {
+        EXPECT_EQ(as("yes", size), "glibc.malloc.hugetlb=2097152") << size << ": the pages that the machine has";
+        EXPECT_EQ(as(size), "glibc.malloc.hugetlb=2097152") << size;
+    }
+    EXPECT_EQ(as("yes", "2G"), "glibc.malloc.hugetlb=1073741824");
+    EXPECT_EQ(with_morecore("", {"yes", "8M"}, {}), "glibc.malloc.hugetlb=8388608") << "a machine that does not say";
+    EXPECT_THROW(as("perhaps"), usage_error);
+    EXPECT_THROW(as("yes", "large"), usage_error);
+    EXPECT_TRUE(malloc_takes_of_pool(as("yes", "", "glibc.malloc.check=3")));
     EXPECT_TRUE(malloc_takes_of_pool("glibc.malloc.hugetlb=2097152:glibc.malloc.check=3"));
     for (auto const* not_so :
          {"", "glibc.malloc.check=3", "glibc.malloc.hugetlb=1", "glibc.malloc.hugetlb=0:glibc.malloc.check=2"})

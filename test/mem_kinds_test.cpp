@@ -15,9 +15,9 @@
 #include <sys/mman.h>
 
 namespace mpt::test {
-using all_kinds = testing::Types<mem::ddr, mem::mcdram, mem::interleave<>, mem::interleave<mem::mcdram>, mem::hugepage<2_MiB>,
-                                 mem::hugepage<16_MiB>, mem::hugepage<4_MiB, mem::mcdram>, mem::hugepage<2_MiB, mem::ddr>,
-                                 mem::file<"/dev/shm">, mem::fallback<mem::mcdram, mem::ddr>,
+using all_kinds = testing::Types<mem::ddr, mem::mcdram, mem::cxl, mem::interleave<>, mem::interleave<mem::mcdram>,
+                                 mem::hugepage<2_MiB>, mem::hugepage<16_MiB>, mem::hugepage<4_MiB, mem::mcdram>,
+                                 mem::hugepage<2_MiB, mem::ddr>, mem::file<"/dev/shm">, mem::fallback<mem::mcdram, mem::ddr>,
                                  mem::fallback<mem::hugepage<32_MiB>, mem::ddr>, mem::mandatory<mem::ddr>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(kinds, memory_conformance, all_kinds);
 } // namespace mpt::test

@@ -19,7 +19,7 @@
 
 namespace {
 using namespace mpt;
-using mem::ddr, mem::fallback, mem::hugepage, mem::interleave, mem::mandatory, mem::mcdram;
+using mem::cxl, mem::ddr, mem::fallback, mem::hugepage, mem::interleave, mem::mandatory, mem::mcdram;
 
 constexpr std::string_view nothing = "nothing", refused = "refused"; // an empty mapping with a reason; an error with a sentence
 
@@ -91,7 +91,7 @@ public:
     variable(variable const&) = delete;
     variable& operator=(variable const&) = delete;
 };
-constexpr char const* fast_nodes = "MEMKIND_HBW_NODES";
+constexpr char const *fast_nodes = "MEMKIND_HBW_NODES", *far_nodes = "MEMKIND_DAX_KMEM_NODES";
 
 bool is_placed_here() { // or a container's filter does not permit it
     variable const named{fast_nodes, "0"};
@@ -178,6 +178,7 @@ TEST(mem_outcomes, of_kinds_of_nodes) {
         outcomes<mandatory<mcdram>>("mandatory<mcdram>", "MCDRAM", refused, refused),
         outcomes<mandatory<interleave<mcdram>>>("mandatory<interleave<mcdram>>", "MCDRAM", refused, refused),
         outcomes<fallback<mcdram, ddr>>("fallback<mcdram, ddr>", "MCDRAM", "DDR", "DDR"),
+        outcomes<fallback<cxl, mcdram>>("fallback<cxl, mcdram>", "MCDRAM", nothing, nothing),
         outcomes<fallback<interleave<mcdram>, interleave<>>>("fallback<interleave<mcdram>, interleave<ddr>>", "MCDRAM", "DDR",
                                                              "DDR"),
         outcomes<mandatory<fallback<mcdram, ddr>>>("mandatory<fallback<mcdram, ddr>>", "MCDRAM", "DDR", "DDR"),
@@ -185,12 +186,36 @@ TEST(mem_outcomes, of_kinds_of_nodes) {
     for (auto const& r : table) {
         {
             variable const named{fast_nodes, "0"};
-            auto const more = mem::look_around().free_bytes(true) / 4096 * 4096 + (std::size_t{8} << 30);
+            auto const around = mem::look_around();
+            auto const more = around.free_on(around.fast_nodes()) / 4096 * 4096 + (std::size_t{8} << 30);
             expect(r, 1 << 20, r.plenty);
             expect(r, more, r.scarce);
         }
         variable const named{fast_nodes, ""};
         if (mem::look_around().fast_nodes().empty()) expect(r, 1 << 20, r.none);
+    }
+}
+
+TEST(mem_outcomes, of_memory_that_is_far) {
+    if (!is_placed_here()) GTEST_SKIP() << "the system does not place memory";
+    std::array const table{
+        outcomes<cxl>("cxl", "CXL", nothing, nothing),
+        outcomes<interleave<cxl>>("interleave<cxl>", "CXL", nothing, nothing),
+        outcomes<mandatory<cxl>>("mandatory<cxl>", "CXL", refused, refused),
+        outcomes<fallback<cxl, ddr>>("fallback<cxl, ddr>", "CXL", "DDR", "DDR"),
+        outcomes<fallback<mcdram, cxl>>("fallback<mcdram, cxl>", "CXL", nothing, nothing),
+    };
+    for (auto const& r : table) {
+        {
+            variable const named{far_nodes, "0"};
+            auto const around = mem::look_around();
+            auto const more = around.free_on(around.far_nodes()) / 4096 * 4096 + (std::size_t{8} << 30);
+            if (!around.fast_nodes().empty()) return; // a machine with another outcome
+            expect(r, 1 << 20, r.plenty);
+            expect(r, more, r.scarce);
+        }
+        variable const named{far_nodes, ""};
+        if (mem::look_around().far_nodes().empty()) expect(r, 1 << 20, r.none);
     }
 }
 

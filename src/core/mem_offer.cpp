@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <functional>
 #include <set>
 
 #include <fmt/format.h>
@@ -52,32 +53,77 @@ std::vector<node_offer> nodes_of(std::string const& root) {
                        .bytes = kilobytes("MemTotal") << 10,
                        .free = (kilobytes("MemFree") + kilobytes("Inactive(file)") + kilobytes("Active(file)") / 2) << 10,
                        .bandwidth = number_in(node + "/access0/initiators/read_bandwidth"),
-                       .is_fast = false});
+                       .has_cpus = !line_of(node + "/cpulist").empty(),
+                       .is_fast = false,
+                       .is_far = false});
     }
     return all;
 }
 
-/// By what firmware says. A node that it says nothing of is not fast.
-void find_fast(std::vector<node_offer>& nodes) {
-    std::uint64_t least = ~0ull;
-    for (auto const& n : nodes)
-        if (n.bandwidth != 0) least = std::min(least, n.bandwidth);
-    for (auto& n : nodes) n.is_fast = n.bandwidth != 0 && n.bandwidth / 2 >= least;
+bool is_listed(std::vector<unsigned> const& ids, unsigned id) { return std::ranges::find(ids, id) != ids.end(); }
+
+/// Nodes of device memory (dax) that the driver kmem has made ordinary memory: persistent memory, and what is behind CXL.
+std::vector<unsigned> nodes_of_dax(std::string const& root) {
+    std::vector<unsigned> ids;
+    std::error_code none; // a system without such devices has no folder
+    for (auto const& device : std::filesystem::directory_iterator{root + "/sys/bus/dax/devices", none}) {
+        std::error_code unbound;
+        auto const driver = std::filesystem::read_symlink(device.path() / "driver", unbound).filename();
+        auto const node = number_after(read_text((device.path() / "target_node").c_str()), "", ~0ull);
+        if (driver == "kmem" && node <= highest_node) ids.push_back(static_cast<unsigned>(node));
+    }
+    return ids;
 }
 
-void name_fast(std::vector<node_offer>& nodes, std::string_view names, std::string_view variable) {
-    for (auto const id : read_nodes(names, variable)) {
-        auto const n = std::ranges::find(nodes, id, &node_offer::id);
-        if (n == nodes.end())
-            throw error{errc::configuration,
-                        fmt::format("mpt: {}={}: there is no node {} with memory here; there are {}", variable, names, id, [&] {
-                            std::vector<unsigned> ids;
-                            ids.reserve(nodes.size());
-                            for (auto const& x : nodes) ids.push_back(x.id);
-                            return fmt::format("{}", fmt::join(ids, ", "));
-                        }())};
-        n->is_fast = true;
+/// The numbers that a variable says. Throws where there is no such node.
+std::vector<unsigned> named(std::vector<node_offer> const& nodes, named_nodes const& is) {
+    auto const ids = read_nodes(is.nodes, is.by);
+    for (auto const id : ids) {
+        if (std::ranges::find(nodes, id, &node_offer::id) != nodes.end()) continue;
+        std::vector<unsigned> there;
+        there.reserve(nodes.size());
+        for (auto const& x : nodes) there.push_back(x.id);
+        throw error{errc::configuration, fmt::format("mpt: {}={}: there is no node {} with memory here; there are {}", is.by,
+                                                     is.nodes, id, fmt::join(there, ", "))};
     }
+    return ids;
+}
+
+/// What is asked of one kind: who knows of nodes of it, and which.
+struct answer {
+    std::vector<unsigned> nodes;
+    std::string by;
+};
+answer first_that_knows(std::vector<node_offer> const& nodes, named_nodes const& told, std::span<node_source const> sources,
+                        std::vector<unsigned> node_kinds::*kind, node_kinds const& by_system) {
+    if (!told.nodes.empty()) return {named(nodes, told), fmt::format("{}={}", told.by, told.nodes)};
+    if (nodes.size() < 2) return {};
+    for (auto const& s : sources)
+        if (auto const known = s.ask(nodes); known && !((*known).*kind).empty()) return {(*known).*kind, std::string{s.name}};
+    return {by_system.*kind, "/sys"};
+}
+
+/// Which sources there are, for who wonders that none knows of anything.
+std::string nobody(std::vector<node_offer> const& nodes, std::span<node_source const> sources) {
+    if (nodes.size() < 2) return "one node, and with it one kind";
+    std::string text = "all alike: neither MEMKIND_HBW_NODES nor MEMKIND_DAX_KMEM_NODES is set, and /sys tells of no others";
+    for (auto const& s : sources) text += fmt::format(", {} {}", s.name, s.ask(nodes) ? "knows of none" : "is not installed");
+    return text;
+}
+
+/// Nodes become what they are; a sentence says by whom.
+std::string find_kinds(std::vector<node_offer>& nodes, named_nodes const& fast, named_nodes const& far, std::string const& root,
+                       std::span<node_source const> sources) {
+    auto by_system = kinds_by_bandwidth(nodes);
+    auto const dax = nodes_of_dax(root);
+    by_system.far.insert(by_system.far.end(), dax.begin(), dax.end());
+    auto const quick = first_that_knows(nodes, fast, sources, &node_kinds::fast, by_system);
+    auto const slow = first_that_knows(nodes, far, sources, &node_kinds::far, by_system);
+    std::string by;
+    for (auto& n : nodes) n.is_fast = is_listed(quick.nodes, n.id), n.is_far = is_listed(slow.nodes, n.id);
+    if (std::ranges::any_of(nodes, &node_offer::is_fast)) by = "mcdram by " + quick.by;
+    if (std::ranges::any_of(nodes, &node_offer::is_far)) by += (by.empty() ? "cxl by " : ", cxl by ") + slow.by;
+    return by.empty() ? nobody(nodes, sources) : by;
 }
 
 std::vector<page_pool> pools_of(std::string const& root) {
@@ -132,12 +178,13 @@ void find_limits(std::vector<page_pool>& pools, std::string const& root) {
             });
 }
 
-std::vector<unsigned> numbers_of(std::vector<node_offer> const& nodes, bool fast) {
+template <class Is> std::vector<unsigned> numbers_of(std::vector<node_offer> const& nodes, Is is) {
     std::vector<unsigned> ids;
     for (auto const& n : nodes)
-        if (n.is_fast == fast) ids.push_back(n.id);
+        if (is(n)) ids.push_back(n.id);
     return ids;
 }
+std::string_view kind_of(node_offer const& n) noexcept { return n.is_fast ? "mcdram" : n.is_far ? "cxl" : "ddr"; }
 } // namespace
 
 std::string_view to_string(transparent t) noexcept {
@@ -174,15 +221,36 @@ std::vector<unsigned> read_nodes(std::string_view text, std::string_view name) {
     return {all.begin(), all.end()};
 }
 
-std::vector<unsigned> offer::fast_nodes() const { return numbers_of(nodes, true); }
-std::vector<unsigned> offer::normal_nodes() const {
-    auto ids = numbers_of(nodes, false);
-    return ids.empty() ? fast_nodes() : ids;
+node_kinds kinds_by_bandwidth(std::span<node_offer const> nodes) {
+    auto const least_of = [&](auto const& is) {
+        std::uint64_t least = ~0ull;
+        for (auto const& n : nodes)
+            if (n.bandwidth != 0 && is(n)) least = std::min(least, n.bandwidth);
+        return least;
+    };
+    bool const cpus_are_known = std::ranges::any_of(nodes, &node_offer::has_cpus);
+    auto const ordinary = least_of([&](node_offer const& n) { return n.has_cpus || !cpus_are_known; });
+    node_kinds kinds;
+    if (ordinary == ~0ull) return kinds; // firmware says nothing of it
+    for (auto const& n : nodes) {
+        if (n.bandwidth == 0) continue;
+        if (n.bandwidth / 2 >= ordinary) kinds.fast.push_back(n.id);
+        if (!n.has_cpus && n.bandwidth <= ordinary / 2) kinds.far.push_back(n.id);
+    }
+    return kinds;
 }
-std::uint64_t offer::free_bytes(bool fast) const noexcept {
+
+std::vector<unsigned> offer::fast_nodes() const { return numbers_of(nodes, std::mem_fn(&node_offer::is_fast)); }
+std::vector<unsigned> offer::far_nodes() const { return numbers_of(nodes, std::mem_fn(&node_offer::is_far)); }
+std::vector<unsigned> offer::normal_nodes() const {
+    auto ids = numbers_of(nodes, [](auto const& n) { return !n.is_fast && !n.is_far; });
+    if (ids.empty()) ids = numbers_of(nodes, [](auto const& n) { return !n.is_far; });
+    return ids.empty() ? far_nodes() : ids;
+}
+std::uint64_t offer::free_on(std::span<unsigned const> ids) const noexcept {
     std::uint64_t n = 0;
     for (auto const& x : nodes)
-        if (x.is_fast == fast) n += x.free;
+        if (std::ranges::find(ids, x.id) != ids.end()) n += x.free;
     return n;
 }
 page_pool const* offer::pool(std::uint64_t page) const noexcept {
@@ -193,18 +261,24 @@ page_pool const* offer::pool(std::uint64_t page) const noexcept {
 offer look_around() { return look_around(config::values::of_process()); }
 
 offer look_around(config::values const& v) {
-    constexpr auto row = config::row_of("MPT_FAST_NODES");
-    static_assert(config::table[row].also.name == "MEMKIND_HBW_NODES");
-    auto const by_alias = v.at(row).from == config::given::alias;
-    return look_around(v.get<"MPT_FAST_NODES">(), {}, by_alias ? config::table[row].also.name : config::table[row].name);
+    auto const nodes = [&](std::size_t row, std::string_view value) -> named_nodes {
+        return {value, v.at(row).from == config::given::alias ? config::table[row].also.name : config::table[row].name};
+    };
+    constexpr auto fast = config::row_of("MPT_FAST_NODES"), far = config::row_of("MPT_FAR_NODES");
+    static_assert(config::table[fast].also.name == "MEMKIND_HBW_NODES");
+    static_assert(config::table[far].also.name == "MEMKIND_DAX_KMEM_NODES");
+    return look_around(nodes(fast, v.get<"MPT_FAST_NODES">()), nodes(far, v.get<"MPT_FAR_NODES">()), {}, node_sources());
 }
 
 offer look_around(std::string_view fast_nodes, std::string const& root, std::string_view name) {
+    return look_around({fast_nodes, name}, {}, root);
+}
+
+offer look_around(named_nodes fast, named_nodes far, std::string const& root, std::span<node_source const> sources) {
     auto const folder = root + "/sys/kernel/mm/transparent_hugepage/";
     offer o;
     o.nodes = nodes_of(root);
-    if (fast_nodes.empty()) find_fast(o.nodes);
-    else name_fast(o.nodes, fast_nodes, name);
+    o.kinds_by = find_kinds(o.nodes, fast, far, root, sources);
     o.pools = pools_of(root);
     find_limits(o.pools, root);
     o.private_memory = setting_in(folder + "enabled");
@@ -216,9 +290,10 @@ offer look_around(std::string_view fast_nodes, std::string const& root, std::str
 std::string describe(offer const& o) {
     std::string text;
     for (auto const& n : o.nodes)
-        text += fmt::format("  node {:<4} {:<7} {} of {} free{}\n", n.id, n.is_fast ? "mcdram" : "ddr", human(n.free),
-                            human(n.bytes), n.bandwidth != 0 ? fmt::format(", {} MB/s", n.bandwidth) : "");
+        text += fmt::format("  node {:<4} {:<7} {} of {} free{}\n", n.id, kind_of(n), human(n.free), human(n.bytes),
+                            n.bandwidth != 0 ? fmt::format(", {} MB/s", n.bandwidth) : "");
     if (o.nodes.empty()) text += "  the system does not say which nodes of memory there are\n";
+    else text += fmt::format("  kinds of nodes: {}\n", o.kinds_by);
     for (auto const& p : o.pools)
         text += fmt::format("  pages of {}: {} of {} free{}{}\n", human(p.page), p.free, p.pages,
                             p.may_grow != 0 ? fmt::format(", {} more may be made", p.may_grow) : "",

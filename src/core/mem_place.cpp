@@ -46,20 +46,28 @@ int prefer(std::span<std::byte> range, std::vector<unsigned> const& nodes) noexc
 std::string what_there_is(offer const& here) {
     std::string text;
     for (auto const& n : here.nodes)
-        text += fmt::format("{}node {} is {} with {} free", text.empty() ? "" : ", ", n.id, n.is_fast ? "MCDRAM" : "DDR",
+        text += fmt::format("{}node {} is {} with {} free", text.empty() ? "" : ", ", n.id,
+                            to_string(n.is_fast  ? affinity::mcdram
+                                      : n.is_far ? affinity::cxl
+                                                 : affinity::ddr),
                             human(n.free));
     return text.empty() ? "the system does not say which nodes of memory there are" : text;
 }
 
-void place_fast(outcome& is, std::span<std::byte> range, wish const& w, offer const& here) {
-    auto const why = take_fast(range, w.policy, range.size(), here);
-    if (why.empty()) return void(is.kind = affinity::mcdram);
+/// The variable that says which nodes are of a kind.
+std::string_view naming(affinity kind) noexcept {
+    return kind == affinity::cxl ? "MEMKIND_DAX_KMEM_NODES" : "MEMKIND_HBW_NODES";
+}
+
+void place_special(outcome& is, std::span<std::byte> range, wish const& w, offer const& here) {
+    auto const why = take_nodes(range, w.kind, w.policy, range.size(), here);
+    if (why.empty()) return void(is.kind = w.kind);
+    auto const kind = to_string(w.kind);
     if (w.policy == strictness::mandatory)
-        throw error{errc::no_memory,
-                    fmt::format("mpt: {} of MCDRAM were asked for with the policy Mandatory, but {}. The policy "
-                                "Preferred takes DDR instead; MEMKIND_HBW_NODES names nodes that count as MCDRAM.",
-                                human(range.size()), why)};
-    is.lacks = fmt::format("{} of MCDRAM were asked for, but {}.", human(range.size()), why);
+        throw error{errc::no_memory, fmt::format("mpt: {} of {} were asked for with the policy Mandatory, but {}. The policy "
+                                                 "Preferred takes DDR instead; {} names nodes that count as {}.",
+                                                 human(range.size()), kind, why, naming(w.kind), kind)};
+    is.lacks = fmt::format("{} of {} were asked for, but {}.", human(range.size()), kind, why);
 }
 
 void place_normal(outcome& is, std::span<std::byte> range, wish const& w, offer const& here) {
@@ -87,6 +95,7 @@ std::string_view to_string(affinity a) noexcept {
     case affinity::system: return "SYS_DEFAULT";
     case affinity::ddr: return "DDR";
     case affinity::mcdram: return "MCDRAM";
+    case affinity::cxl: return "CXL";
     }
     return "?";
 }
@@ -99,11 +108,11 @@ std::string_view to_string(strictness s) noexcept {
     return "?";
 }
 
-std::string take_fast(std::span<std::byte> range, strictness policy, std::uint64_t in_all, offer const& here) {
-    auto const nodes = here.fast_nodes();
+std::string take_nodes(std::span<std::byte> range, affinity kind, strictness policy, std::uint64_t in_all, offer const& here) {
+    auto const nodes = kind == affinity::cxl ? here.far_nodes() : here.fast_nodes();
     if (nodes.empty()) return "this machine has none: " + what_there_is(here);
     int failed = 0;
-    if (auto const free = here.free_bytes(true); in_all > free) {
+    if (auto const free = here.free_on(nodes); in_all > free) {
         if (policy != strictness::mandatory) prefer(range, nodes); // as far as it goes
         return fmt::format("only {} of it are free: {}", human(free), what_there_is(here));
     }
@@ -123,7 +132,7 @@ bytes take_pages(std::span<std::byte> range, offer const& here, sharing how) noe
 outcome place(std::span<std::byte> range, wish const& w, offer const& here, sharing how) {
     outcome is;
     if (range.empty()) return is;
-    if (w.kind == affinity::mcdram) place_fast(is, range, w, here);
+    if (w.kind == affinity::mcdram || w.kind == affinity::cxl) place_special(is, range, w, here);
     if (w.kind == affinity::ddr) place_normal(is, range, w, here);
     enlarge_pages(is, range, w, here, how);
     return is;
@@ -269,6 +278,7 @@ mapping map_placed(std::size_t n, wish const& w) try {
     } catch (error const&) {} // mandatory: said below
     unmap(range);
     return {.why = w.kind == affinity::mcdram ? "there is no MCDRAM here, or too little of it is free"
+                   : w.kind == affinity::cxl  ? "there is no memory behind CXL here, or too little of it is free"
                                               : "the system does not place memory"};
 } catch (std::bad_alloc const&) { return {.why = "no memory even to look"}; }
 
@@ -329,7 +339,10 @@ status shape(std::span<std::byte> range, wish const& w) noexcept try {
 
 void refuse(std::string_view kind, std::size_t page, std::size_t n, std::string_view why) {
     auto const advice = [&]() -> std::string {
-        if (kind == "mcdram") return "MEMKIND_HBW_NODES names nodes that count as MCDRAM";
+        if (kind == "mcdram" || kind == "cxl") {
+            auto const is = kind == "cxl" ? affinity::cxl : affinity::mcdram;
+            return fmt::format("{} names nodes that count as {}", naming(is), to_string(is));
+        }
         if (kind == "hugepage")
             return fmt::format(
                 "root makes pages by writing their number to /sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages",

@@ -140,7 +140,7 @@ void place(partition& p, std::span<std::byte> range, mem::offer const& here, int
     if (p.asked.kind == memory_kind::fast) {
         auto const policy = p.asked.is_mandatory ? mem::strictness::mandatory : mem::strictness::preferred;
         auto const all = p.bytes * static_cast<std::uint64_t>(pes);
-        if (auto const why = mem::take_fast(range, policy, all, here); !why.empty())
+        if (auto const why = mem::take_nodes(range, mem::affinity::mcdram, policy, all, here); !why.empty())
             lacks(p, fmt::format("{} PEs ask for {} of FASTMEM, but {} (MEMKIND_HBW_NODES names nodes that count as such)", pes,
                                  detail::human(all), why));
         else p.kind = memory_kind::fast;

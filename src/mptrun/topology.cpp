@@ -1,25 +1,18 @@
 #include "topology.hpp"
 
+#include "../core/loaded_library.hpp"
+
 #include <memory>
 
-#include <dlfcn.h>
 #include <hwloc.h>
 
 namespace mptrun {
 namespace {
 
-/// The library that is there, and its functions that are used.
-class hwloc_library {
-    std::unique_ptr<void, int (*)(void*)> loaded_{::dlopen("libhwloc.so.15", RTLD_NOW | RTLD_LOCAL), &::dlclose};
-    bool complete_ = loaded_ != nullptr;
+/// The functions that are used.
+struct hwloc_library : mpt::detail::loaded_library {
+    hwloc_library() : loaded_library{"libhwloc.so.15"} {}
 
-    template <class F> F* function(char const* name) noexcept { // its type alone: with an address the linker asks for it
-        auto* const f = loaded_ ? ::dlsym(loaded_.get(), name) : nullptr;
-        complete_ = complete_ && f;
-        return reinterpret_cast<F*>(f);
-    }
-
-public:
     decltype(::hwloc_topology_init)* init = function<decltype(::hwloc_topology_init)>("hwloc_topology_init");
     decltype(::hwloc_topology_load)* load = function<decltype(::hwloc_topology_load)>("hwloc_topology_load");
     decltype(::hwloc_topology_destroy)* destroy = function<decltype(::hwloc_topology_destroy)>("hwloc_topology_destroy");
@@ -27,8 +20,6 @@ public:
     decltype(::hwloc_get_nbobjs_by_depth)* count = function<decltype(::hwloc_get_nbobjs_by_depth)>("hwloc_get_nbobjs_by_depth");
     decltype(::hwloc_get_obj_by_depth)* object = function<decltype(::hwloc_get_obj_by_depth)>("hwloc_get_obj_by_depth");
     decltype(::hwloc_bitmap_next)* next = function<decltype(::hwloc_bitmap_next)>("hwloc_bitmap_next");
-
-    bool complete() const noexcept { return complete_; }
 };
 
 hwloc_obj_type_t type_of(level l) noexcept {

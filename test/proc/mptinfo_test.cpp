@@ -50,7 +50,9 @@ TEST(mptinfo, figures_shows_every_row_of_their_table) {
 TEST(mptinfo, memory_shows_nodes_and_huge_pages_and_what_is_wrong_with_their_names) {
     auto const e = run("env MEMKIND_HBW_NODES= " + mptinfo + " --memory");
     EXPECT_EQ(e.code, 0) << e.err;
-    EXPECT_TRUE(has(e.out, "transparent huge pages of ")) << e.out;
+    for (auto const* line : {"transparent huge pages of ", "kinds of nodes: "}) EXPECT_TRUE(has(e.out, line)) << e.out;
+    auto const named = run("env MEMKIND_HBW_NODES=0 " + mptinfo + " --memory");
+    EXPECT_TRUE(has(named.out, "kinds of nodes: mcdram by MEMKIND_HBW_NODES=0")) << named.out;
     auto const bad = run("env MEMKIND_HBW_NODES=none " + mptinfo + " -M");
     EXPECT_EQ(bad.code, 1);
     EXPECT_TRUE(has(bad.err, "MEMKIND_HBW_NODES=none is no list of nodes")) << bad.err;

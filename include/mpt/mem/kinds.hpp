@@ -1,7 +1,8 @@
 /// mem/kinds - kinds of memory as types: the policy family of where memory comes from.
 ///
 ///        mem::ddr                       nodes of ordinary memory
-///        mem::mcdram                    nodes of high bandwidth: MCDRAM, HBM (mem/offer.hpp says which)
+///        mem::mcdram                    nodes of high bandwidth: MCDRAM, HBM (mem/offer.hpp says which, and by whom: memkind, hwloc, ...)
+///        mem::cxl                       nodes of memory further away: behind CXL, persistent memory used as ordinary memory
 ///        mem::interleave<K>             page by page over all nodes of K
 ///        mem::hugepage<2_MiB>           huge pages: of the system's pools, else transparent ones; 2M and 1G are native, sizes between
 ///        mem::hugepage<16_MiB, mcdram>  them are several pages, and the alignment is the size; of a kind's nodes
@@ -45,7 +46,7 @@ namespace mpt::inline v0::mem {
 struct mapping {
     std::span<std::byte> range{}; // empty: nothing
     bytes page = 4_KiB;           // of the system, behind it
-    std::string_view from{};      // "DDR", "MCDRAM", "hugetlb", "transparent", "file"
+    std::string_view from{};      // "DDR", "MCDRAM", "CXL", "hugetlb", "transparent", "file"
     std::string_view why{};       // there is nothing
 };
 
@@ -83,6 +84,10 @@ struct ddr : detail::placed<affinity::ddr, strictness::mandatory> {
 };
 struct mcdram : detail::placed<affinity::mcdram, strictness::mandatory> {
     static constexpr std::string_view name = "mcdram";
+};
+
+struct cxl : detail::placed<affinity::cxl, strictness::mandatory> {
+    static constexpr std::string_view name = "cxl";
 };
 
 template <class K = ddr> struct interleave : detail::placed<K::asks.kind, strictness::interleave> {

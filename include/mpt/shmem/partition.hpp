@@ -13,7 +13,7 @@
 ///   pgsize   a power of two from 4K on                      the pages to take; else the system's. 4M to 512M are several of 2M; of 1G
 ///                                                           there are none here: ranks share this memory by pages of 2M at most
 ///   kind     NORMALMEM N DEFAULT D, FASTMEM F               fast: the nodes of memory with the highest bandwidth (MEMKIND_HBW_NODES
-///                                                           names them; else /sys, where one has twice what the slowest has)
+///                                                           names them; else mem/offer.hpp says who knows them)
 ///   policy   MANDATORY M, PREFERRED P                       what the machine lacks is an error, or (P, which is the default) is not had
 ///
 ///   Words are read in either case. Partition 1 is the heap that SHMEM_SYMMETRIC_SIZE sizes where nobody asks for another. Size, pages,

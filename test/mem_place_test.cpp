@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -93,6 +95,37 @@ TEST_P(mem_place, what_is_touched_lies_on_the_nodes_that_were_asked_for) {
     for (auto const node : here.fast_nodes()) there += is.on(node);
     EXPECT_EQ(there, is.touched);
     EXPECT_GE(is.touched, huge);
+}
+
+/// The policy that /proc/self/numa_maps has for the mapping there: "bind:0"; empty: it is not told.
+std::string policy_in_numa_maps(std::byte const* at) {
+    std::ifstream maps{"/proc/self/numa_maps"};
+    std::string found;
+    for (std::string line; std::getline(maps, line);) { // by address
+        std::istringstream words{line};
+        std::uintptr_t begin = 0;
+        std::string policy;
+        if (words >> std::hex >> begin >> policy && begin <= reinterpret_cast<std::uintptr_t>(at)) found = policy;
+    }
+    return found;
+}
+
+TEST_P(mem_place, numa_maps_shows_the_nodes_that_were_asked_for) {
+    if (policy_in_numa_maps(range.data()).empty()) GTEST_SKIP() << "the system has no such file";
+    auto const here = fast_here();
+    if (here.nodes.size() != 1) GTEST_SKIP() << "for a machine with one node of memory";
+    auto const of = [&](affinity kind, strictness policy, mem::offer const& o) {
+        place(range, {.kind = kind, .policy = policy}, o, GetParam());
+        std::memset(range.data(), 1, 4096);
+        return policy_in_numa_maps(range.data());
+    };
+    auto const node = std::to_string(here.nodes[0].id);
+    EXPECT_EQ(of(affinity::mcdram, strictness::mandatory, here), "bind:" + node);
+    EXPECT_EQ(of(affinity::mcdram, strictness::interleave, here), "interleave:" + node);
+    EXPECT_TRUE(of(affinity::mcdram, strictness::preferred, here).starts_with("prefer"));
+    EXPECT_EQ(of(affinity::ddr, strictness::preferred, slow_here()), "bind:" + node);
+    mem::forget_place(range);
+    EXPECT_EQ(policy_in_numa_maps(range.data()), "default");
 }
 
 TEST_P(mem_place, preferred_falls_back_where_there_is_none_and_says_so) {

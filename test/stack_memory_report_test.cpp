@@ -98,47 +98,74 @@ TEST(stack_memory_report, tells_what_was_touched_of_memory_that_was_given_back) 
     EXPECT_NE(text.find("program                          0      1048576      1048576"), text.npos) << text;
 }
 
-/// Bytes in huge pages of the system's pool that this process has, as /proc/self/smaps tells.
-std::uint64_t huge_by_smaps() {
+/// Bytes of the job's shared memory that this process has, as /proc/self/smaps tells: in all, and in huge pages of the system's pool.
+struct seen {
+    std::uint64_t touched = 0, huge = 0;
+};
+seen by_smaps() {
     std::ifstream smaps{"/proc/self/smaps"};
-    std::uint64_t all = 0;
-    for (std::string line; std::getline(smaps, line);)
-        for (std::string_view const key : {"Shared_Hugetlb:", "Private_Hugetlb:"})
-            if (line.starts_with(key)) all += std::stoull(line.substr(key.size())) << 10;
+    seen all;
+    bool is_ours = false;
+    for (std::string line; std::getline(smaps, line);) {
+        if (line.find('-') < line.find(' '))
+            is_ours = line.find("/memfd:mpt-data") != line.npos || line.find("/memfd:mpt-pages") != line.npos;
+        for (std::string_view const key : {"Rss:", "Shared_Hugetlb:", "Private_Hugetlb:"}) {
+            if (!is_ours || !line.starts_with(key)) continue;
+            auto const n = std::stoull(line.substr(key.size())) << 10;
+            all.touched += n; // resident pages are told apart from those of the pool
+            if (key != "Rss:") all.huge += n;
+        }
+    }
     return all;
 }
-/// The column of huge pages of every rank's line of the program, added up.
-std::uint64_t huge_by_report(std::string const& text) {
+/// Every rank's lines of the library and the program, added up; and those of the nodes.
+struct told {
+    seen library, program;
+    std::uint64_t on_nodes = 0;
+};
+told by_report(std::string const& text) {
     std::istringstream in{text};
-    std::uint64_t all = 0;
+    told all;
     for (std::string line; std::getline(in, line);) {
         std::istringstream words{line};
-        std::string what;
-        std::uint64_t now = 0, most = 0, touched = 0, huge = 0;
-        if (words >> what && what == "program" && words >> now >> most >> touched >> huge) all += huge;
+        std::string what, node;
+        std::uint64_t now = 0, most = 0, touched = 0, huge = 0, n = 0;
+        char comma = 0;
+        if (!(words >> what) || (what != "program" && what != "library") || !(words >> now >> most >> touched >> huge))
+            continue;
+        auto& of = what == "program" ? all.program : all.library;
+        of.touched += touched, of.huge += huge;
+        while (words >> node >> n) all.on_nodes += n, words >> comma; // "0: 4096, 1: 8192"
     }
     return all;
 }
 
-TEST(stack_memory_report, of_a_whole_job_agrees_with_smaps_on_huge_pages) {
+TEST(stack_memory_report, of_a_whole_job_agrees_with_smaps) {
     constexpr std::size_t page = 2 << 20;
     test::huge_pages const pool{5};
     if (!pool.why_not().empty()) GTEST_SKIP() << pool.why_not();
-    std::uint64_t seen = 0;
-    auto const before = huge_by_smaps();
+    seen is;
     testing::internal::CaptureStderr();
     local_job(2, config::values{}.set<"MPT_MEMORY_REPORT">("2").set<"MPT_ALLOC_MEM_PG_SZ">("2M"), [&](local& env) {
         auto const s = env.allocate<char>((env.rank() == 0 ? 2 : 3) * page);
         for (std::size_t i = env.rank() == 0 ? 0 : page; i < s.size(); i += page)
             s[i] = 'a'; // two pages each, of two and of three
-        env.world().barrier();
-        if (env.rank() == 0) seen = huge_by_smaps() - before;
-        env.world().barrier();
+        auto world = env.world();
+        for (int i = 0; i < 10; ++i) world.barrier(); // what they need to leave has been touched
+        if (env.rank() == 0) is = by_smaps();
+        world.barrier();
         env.deallocate(s);
     });
     auto const text = testing::internal::GetCapturedStderr();
-    EXPECT_EQ(seen, 4 * page) << text;
-    EXPECT_EQ(huge_by_report(text), seen) << text;
+    if (is.touched == 0) GTEST_SKIP() << "memory is not a memfd here";
+    auto const said = by_report(text);
+    EXPECT_EQ(is.huge, 4 * page) << text;
+    EXPECT_EQ(said.program.huge, is.huge) << text;
+    EXPECT_EQ(said.library.huge, 0u) << text;
+    if (said.library.touched == 0) GTEST_SKIP() << "the kernel does not tell where pages are";
+    EXPECT_EQ(said.program.touched, is.huge) << text;
+    EXPECT_EQ(said.library.touched + said.program.touched, is.touched) << text;
+    EXPECT_EQ(said.on_nodes, is.touched) << text;
 }
 
 TEST(stack_memory_report, of_each_rank_goes_into_a_file_that_is_named) {

@@ -45,4 +45,32 @@ TEST(mpi_hints, what_is_settled_when_a_window_is_made_stays) {
     EXPECT_TRUE(hints::noncontiguous(w) && hints::rows_locked(w));
     EXPECT_EQ(hints::shown(w).get("same_size"), "true");
 }
+
+TEST(mpi_hints, kinds_of_memory_that_are_provided_are_two_and_their_parts_that_are_wanted) {
+    EXPECT_EQ(hints::kinds_provided(""), "mpi,system");
+    EXPECT_EQ(hints::kinds_provided("system, MPI"), "mpi,system");
+    EXPECT_EQ(hints::kinds_provided("mpi:alloc_mem,cuda:device,mpi:win_allocate:WIN_ALLOCATE_SHARED, mpi:alloc_mem"),
+              "mpi,system,mpi:alloc_mem,mpi:win_allocate:win_allocate_shared");
+    for (auto const* unknown : {"cuda", "mpi:", "mpi:device", "mpi:alloc_mem:", "system:alloc_mem", "mpix", ",", ":"})
+        EXPECT_EQ(hints::kinds_provided(unknown), "mpi,system") << unknown;
+    std::string many;
+    for (int i = 0; i < 100; ++i) {
+        many += "mpi";
+        for (int bit = 0; bit < 7; ++bit) many += (i >> bit & 1) != 0 ? ":alloc_mem" : ":win_allocate";
+        many += ',';
+    }
+    EXPECT_LT(hints::kinds_provided(many).size(), mpt::max_info_value) << "what an info object can say";
+}
+
+TEST(mpi_hints, kinds_of_memory_are_asserted_where_all_of_them_are_provided) {
+    auto const asserted = [](char const* value, std::optional<std::string> before = {}) {
+        return hints::kinds_asserted(info_of({{"mpi_assert_memory_alloc_kinds", value}}), std::move(before));
+    };
+    EXPECT_EQ(asserted("system"), "system");
+    EXPECT_EQ(asserted(" mpi:alloc_mem, system "), "mpi:alloc_mem, system");
+    EXPECT_EQ(asserted(""), "") << "no buffers of any kind";
+    EXPECT_EQ(asserted("system,cuda:device"), std::nullopt);
+    EXPECT_EQ(asserted("rocm", "system"), "system") << "what is no such value changes nothing";
+    EXPECT_EQ(hints::kinds_asserted(info_of({}), "mpi"), "mpi");
+}
 } // namespace

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <mpt/coll/team.hpp>
@@ -45,6 +46,7 @@ struct comm : counted {
     mutable std::uint32_t joint_calls = 0;              // the same of both sides of an intercommunicator as one team
     pair_numbers pairs;                                 // of its partitioned operations; guarded by binding::changing
     native_atomics::atomic<std::uint32_t> schedules{0}; // collectives begun or prepared so far that do not block
+    std::optional<std::string> asserted_kinds;          // a hint: of which memory are the buffers that its calls are given
 
     comm(group g, mpt::rank r, context_id c, void* on_lane)
         : members{std::move(g)}, me{r}, others{members}, context{c}, lane{on_lane} {}

@@ -91,7 +91,9 @@ context_id agreed(binding& b, team const& t) {
 
 void take_hints(binding& b, comm& c, info_object const* given) {
     std::lock_guard const g{b.changing};
-    if (given) c.assertions = hints::taken(given->hints, c.assertions);
+    if (!given) return;
+    c.assertions = hints::taken(given->hints, c.assertions);
+    c.asserted_kinds = hints::kinds_asserted(given->hints, c.asserted_kinds);
 }
 
 // --- the life of a communicator -------------------------------------------------------------------------------------------------
@@ -380,8 +382,9 @@ void Comm_get_info(call& on, comm& c, MPI_Info& used) {
     {
         std::lock_guard const g{on.of().changing};
         told->hints = hints::shown(c.assertions);
+        if (c.asserted_kinds) told->hints.set(asserted_kinds_key, *c.asserted_kinds);
     }
-    told->hints.set("mpi_memory_alloc_kinds", memory_kinds);
+    told->hints.set(memory_kinds_key, memory_kinds_of(c.of_session.get()));
     used = binding::publish<MPI_Info>(on.of().infos, std::move(told));
 }
 void Comm_set_name(call& on, comm& c, char const* name) {

@@ -8,6 +8,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <string>
 #include <unordered_set>
 
 #include <mpt/mpi/attached_buffer.hpp>
@@ -20,18 +21,21 @@ namespace mpt::c {
 
 class send_buffer;
 
-/// Sorts of memory that a program may bring: the value of mpi_memory_alloc_kinds. MPI-4.1 section 11.4.3.
-inline constexpr char const* memory_kinds = "mpi,system";
-
 struct session : counted {
     MPI_Session handle = MPI_SESSION_NULL;
     int thread_level = MPI_THREAD_MULTIPLE;
+    std::string memory_kinds;         // that are provided: the value of mpi_memory_alloc_kinds
     buffer_place<send_buffer> buffer; // of the buffered sends of its communicators
     // Guarded by binding::changing:
     ref<errhandler> handler;
     std::unordered_set<MPI_Comm> comms; // that live
     bool open = true;
 };
+
+/// Where a program asks for kinds of memory, and is told which are provided, and what it asserts of its buffers. MPI-4.1 section 11.4.3.
+inline constexpr char const *memory_kinds_key = "mpi_memory_alloc_kinds", *asserted_kinds_key = "mpi_assert_memory_alloc_kinds";
+/// Provided to what comes from that session; null: from MPI_COMM_WORLD's model, for which mptrun was asked.
+std::string memory_kinds_of(session const* s);
 
 /// The groups and communicators of one call come from one session, or all from the world model; an empty group comes from nowhere.
 /// What a call only compares may come from anywhere. MPI-4.1 section 11.3.

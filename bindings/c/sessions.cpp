@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 
+#include <mpt/mpi/hints.hpp>
+
 #include "attributes.hpp"
 #include "buffered.hpp"
 #include "communicators.hpp"
@@ -66,6 +68,10 @@ void discard(binding& b, comm& c) {
 
 } // namespace
 
+std::string memory_kinds_of(session const* s) {
+    return s ? s->memory_kinds : hints::kinds_provided(environment_info({}, {}).get(memory_kinds_key).value_or(""));
+}
+
 namespace impl {
 
 void Session_init(call& on, info_object* hints, errhandler& h, MPI_Session& made) {
@@ -74,6 +80,8 @@ void Session_init(call& on, info_object* hints, errhandler& h, MPI_Session& made
     begin_use(b, use::session);
     auto s = ref<session>::adopt(new session);
     s->thread_level = level_wanted(hints);
+    auto const kinds = hints ? hints->hints.get(memory_kinds_key) : std::nullopt;
+    s->memory_kinds = kinds ? hints::kinds_provided(*kinds) : memory_kinds_of(nullptr);
     s->handler = ref<errhandler>{h};
     auto& object = *s;
     made = object.handle = binding::publish<MPI_Session>(b.sessions, std::move(s));
@@ -98,7 +106,7 @@ void Session_finalize(call& on, MPI_Session& handle) {
 void Session_get_info(call& on, session& s, MPI_Info& used) {
     info hints;
     hints.set("thread_level", name_of_level(s.thread_level));
-    hints.set("mpi_memory_alloc_kinds", memory_kinds);
+    hints.set(memory_kinds_key, s.memory_kinds);
     used = publish_info(on.of(), std::move(hints));
 }
 

@@ -8,6 +8,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,9 @@ struct win : counted {
     // Guarded by binding::changing:
     ref<errhandler> handler;
     std::string name;
-    std::unique_ptr<attributes> attached; // made when they are first asked for (attributes.hpp)
-    std::vector<std::string> hints;       // by windows.cpp's list
+    std::unique_ptr<attributes> attached;      // made when they are first asked for (attributes.hpp)
+    std::vector<std::string> hints;            // by windows.cpp's list
+    std::optional<std::string> asserted_kinds; // of memory, of the buffers that its operations are given
 
     win(group g, mpt::rank r, int how) : members{std::move(g)}, me{r}, flavor{how} {}
     int size() const noexcept { return members.size(); }

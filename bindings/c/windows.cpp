@@ -36,6 +36,7 @@ void* make(call& on, comm& c, rma::wanted wanted, info_object const* given, MPI_
     require_one_side(on, c, "comm");
     auto w = ref<made_win>::adopt(new made_win{c.members, c.me, flavor_of(wanted.how)});
     w->hints = hints::made_with(given ? given->hints : info{});
+    if (given) w->asserted_kinds = hints::kinds_asserted(given->hints);
     wanted.contiguous = !hints::noncontiguous(w->hints);
     wanted.rows_locked = hints::rows_locked(w->hints);
     if (given) wanted.place = placement_wanted(b.run().allocation_wish(), given);
@@ -98,15 +99,18 @@ void Win_get_group(call& on, win& w, MPI_Group& group) { group = publish(on.of()
 
 void Win_set_info(call& on, win& w, info_object* given) {
     std::lock_guard const g{on.of().changing};
-    if (given) hints::change(w.hints, given->hints);
+    if (!given) return;
+    hints::change(w.hints, given->hints);
+    w.asserted_kinds = hints::kinds_asserted(given->hints, w.asserted_kinds);
 }
 void Win_get_info(call& on, win& w, MPI_Info& used) {
     auto made = ref<info_object>::adopt(new info_object);
     {
         std::lock_guard const g{on.of().changing};
         made->hints = hints::shown(w.hints);
+        if (w.asserted_kinds) made->hints.set(asserted_kinds_key, *w.asserted_kinds);
     }
-    made->hints.set("mpi_memory_alloc_kinds", memory_kinds);
+    made->hints.set(memory_kinds_key, memory_kinds_of(w.of_session.get()));
     if (auto const is = on.of().run().heap().placed_as(w.base)) { // what has become of the hints
         auto const kilobytes = is->page.value >> 10;
         made->hints.set("mpt_mem_affinity", std::string{to_string(is->kind)});

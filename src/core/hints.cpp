@@ -49,7 +49,48 @@ void take(of_window& values, info const& given, bool made) {
     }
 }
 
+// --- kinds of memory ------------------------------------------------------------------------------------------------------------
+/// Their names are written in either case.
+std::string lower(std::string_view text) {
+    std::string all{text};
+    std::ranges::transform(all, all.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return all;
+}
+
+/// "system", "mpi", or mpi with restrictors: which calls of MPI the memory is from.
+bool is_provided(std::string_view kind) {
+    constexpr std::string_view restrictors[] = {"alloc_mem", "win_allocate", "win_allocate_shared"};
+    if (kind == "system" || kind == "mpi") return true;
+    if (!kind.starts_with("mpi:")) return false;
+    for (auto rest = kind.substr(3); !rest.empty();) { // ":alloc_mem:win_allocate"
+        auto const end = std::min(rest.find(':', 1), rest.size());
+        if (std::ranges::find(restrictors, rest.substr(1, end - 1)) == std::end(restrictors)) return false;
+        rest.remove_prefix(end);
+    }
+    return true;
+}
+
 } // namespace
+
+std::string kinds_provided(std::string_view wanted) {
+    std::vector<std::string> all{"mpi", "system"};
+    std::string text = "mpi,system";
+    for (auto const& element : as_list(wanted)) {
+        auto const kind = lower(element);
+        if (!is_provided(kind) || std::ranges::count(all, kind) != 0 || text.size() + 1 + kind.size() >= max_info_value)
+            continue;
+        text += ',' + kind;
+        all.push_back(kind);
+    }
+    return text;
+}
+std::optional<std::string> kinds_asserted(info const& given, std::optional<std::string> before) {
+    auto const value = given.get("mpi_assert_memory_alloc_kinds");
+    if (!value || !std::ranges::all_of(as_list(*value), [](auto const& kind) { return is_provided(lower(kind)); }))
+        return before;
+    return std::string{stripped(*value)};
+}
 
 assertions taken(info const& given, assertions set) {
     for (std::uint32_t i = 0; i < std::size(asserted); ++i) {

@@ -108,7 +108,7 @@ constexpr std::array rows{
         "what errors of MPI do until the program says: mpi_errors_are_fatal, mpi_errors_abort, mpi_errors_return"},
     option_row{"memory-alloc-kinds", takes::one, "KINDS", topic::ranks,
         [](reading& r, text v, text) { r.now.memory_kinds = not_empty(r, v); },
-        "sorts of memory that the program brings (mpi,system,...): told by MPI_INFO_ENV; mpi and system serve everywhere"},
+        "kinds of memory that the program brings (mpi,system,mpi:alloc_mem...), for MPI_INFO_ENV; which are provided, the infos of MPI_COMM_WORLD and sessions say"},
     option_row{"flavour", takes::one, "NAME", topic::ranks,
         [](reading& r, text v, text) { r.now.flavour = flavour_in(v, r.option); },
         "libraries of that name in place of the standard ones: mt (MPI, a lock for each object), nocheck (MPI without checks of arguments), debug (further checks of one-sided MPI and OpenSHMEM)"},

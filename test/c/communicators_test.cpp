@@ -329,7 +329,7 @@ std::string name_of(MPI_Comm c) {
 }
 std::string hint_of(MPI_Comm c, char const* key) {
     MPI_Info used = MPI_INFO_NULL;
-    char text[16] = "";
+    char text[64] = "";
     int room = sizeof text, flag = 0;
     MPI_Comm_get_info(c, &used);
     MPI_Info_get_string(used, key, &room, text, &flag);
@@ -370,9 +370,37 @@ TEST(CCommunicators, NamesAndHintsBelongToOneCommunicator) {
     });
 }
 
-TEST(CCommunicators, SayWhichSortsOfMemoryTheirBuffersMayBe) {
-    ranks(1, [](int, int) {
-        for (auto c : {MPI_COMM_WORLD, MPI_COMM_SELF}) EXPECT_EQ(hint_of(c, "mpi_memory_alloc_kinds"), "mpi,system");
+TEST(CCommunicators, SayWhichKindsOfMemoryTheirBuffersMayBe) {
+    for (bool const wanted : {false, true}) {
+        if (wanted) ::setenv("MPT_BOOT_MEMORY_KINDS", "system,mpi:alloc_mem,cuda", 1); // as mptrun has it from its option
+        ranks(1, [wanted](int, int) {
+            for (auto c : {MPI_COMM_WORLD, MPI_COMM_SELF})
+                EXPECT_EQ(hint_of(c, "mpi_memory_alloc_kinds"), wanted ? "mpi,system,mpi:alloc_mem" : "mpi,system");
+        });
+    }
+    ::unsetenv("MPT_BOOT_MEMORY_KINDS");
+}
+
+TEST(CCommunicators, AreToldOfWhichKindsOfMemoryTheirBuffersWillBe) {
+    ranks(2, [](int, int) {
+        constexpr auto key = "mpi_assert_memory_alloc_kinds";
+        auto c = dup_of(MPI_COMM_WORLD);
+        EXPECT_EQ(hint_of(c, key), "none");
+        auto const assert_kinds = [&](char const* value) {
+            MPI_Info hints = MPI_INFO_NULL;
+            MPI_Info_create(&hints);
+            MPI_Info_set(hints, key, value);
+            EXPECT_EQ(MPI_Comm_set_info(c, hints), MPI_SUCCESS);
+            MPI_Info_free(&hints);
+        };
+        assert_kinds("system,mpi:win_allocate");
+        EXPECT_EQ(hint_of(c, key), "system,mpi:win_allocate");
+        assert_kinds("cuda");
+        EXPECT_EQ(hint_of(c, key), "system,mpi:win_allocate") << "is not provided, and so ignored";
+        auto plain = dup_of(c);
+        EXPECT_EQ(hint_of(plain, key), "none");
+        expect_ring(c);
+        for (auto* x : {&c, &plain}) MPI_Comm_free(x);
     });
 }
 

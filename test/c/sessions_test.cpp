@@ -207,6 +207,39 @@ TEST(CSessions, ALevelOfThreadsIsAskedForByAHint) {
     });
 }
 
+TEST(CSessions, KindsOfMemoryAreProvidedToWhatComesFromTheSessionThatWantsThem) {
+    processes(2, [](int, int) {
+        MPI_Info wanted = MPI_INFO_NULL, used = MPI_INFO_NULL, asserted = MPI_INFO_NULL;
+        MPI_Info_create(&wanted), MPI_Info_create(&asserted);
+        MPI_Info_set(wanted, "mpi_memory_alloc_kinds", "mpi:win_allocate,level_zero:shared");
+        MPI_Info_set(asserted, "mpi_assert_memory_alloc_kinds", "mpi:win_allocate");
+        auto const s = opened(wanted), plain = opened();
+        auto const kinds = [&](auto get, auto of, char const* key = "mpi_memory_alloc_kinds") {
+            EXPECT_EQ(get(of, &used), MPI_SUCCESS);
+            auto value = value_of(used, key);
+            MPI_Info_free(&used);
+            return value;
+        };
+        EXPECT_EQ(kinds(MPI_Session_get_info, s), "mpi,system,mpi:win_allocate");
+        EXPECT_EQ(kinds(MPI_Session_get_info, plain), "mpi,system");
+        auto group = set_of(s, "mpi://WORLD");
+        MPI_Comm c = MPI_COMM_NULL;
+        EXPECT_EQ(MPI_Comm_create_from_group(group, "kinds", asserted, MPI_ERRORS_RETURN, &c), MPI_SUCCESS);
+        EXPECT_EQ(kinds(MPI_Comm_get_info, c), "mpi,system,mpi:win_allocate");
+        EXPECT_EQ(kinds(MPI_Comm_get_info, c, "mpi_assert_memory_alloc_kinds"), "mpi:win_allocate");
+        MPI_Win w = MPI_WIN_NULL;
+        int* base = nullptr;
+        EXPECT_EQ(MPI_Win_allocate(4, 4, MPI_INFO_NULL, c, &base, &w), MPI_SUCCESS);
+        EXPECT_EQ(kinds(MPI_Win_get_info, w), "mpi,system,mpi:win_allocate");
+        MPI_Win_free(&w);
+        MPI_Comm_free(&c);
+        MPI_Group_free(&group);
+        MPI_Info_free(&wanted), MPI_Info_free(&asserted);
+        close(s);
+        close(plain);
+    });
+}
+
 /// Random groups of random orders: each round every rank knows which group is made by whom, in which order.
 TEST(CSessions, CommunicatorsOfRandomGroupsHaveTheirMembersAndNoOthers) {
     auto const seed = std::random_device{}();

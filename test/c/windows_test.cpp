@@ -385,18 +385,21 @@ TEST(CWindows, HintsThatMakeSenseAreKept) {
                               {"same_size", "perhaps"},
                               {"same_disp_unit", "true"},
                               {"mpi_accumulate_granularity", "-4"},
+                              {"mpi_assert_memory_alloc_kinds", "mpi,system"},
                               {"colour", "green"}});
         auto const m = allocated(MPI_COMM_WORLD, 1, hints);
         MPI_Info_free(&hints);
         known["no_locks"] = known["same_disp_unit"] = "true"; // what is no value of a hint, or no hint, is ignored
         known["accumulate_ordering"] = "none";
         known["accumulate_ops"] = "same_op";
+        known["mpi_assert_memory_alloc_kinds"] = "mpi,system";
         EXPECT_EQ(hints_of(m.win), known);
 
         hints = info_of({{"accumulate_ordering", "raw, waw"},
                          {"accumulate_ops", "any"},
                          {"mpi_accumulate_granularity", "64"}, // as this, settled when it was made
                          {"no_locks", "false"},
+                         {"mpi_assert_memory_alloc_kinds", "mpi,rocm"},
                          {"alloc_shared_noncontig", "true"}});
         EXPECT_EQ(MPI_Win_set_info(m.win, hints), MPI_SUCCESS);
         EXPECT_EQ(MPI_Win_set_info(m.win, MPI_INFO_NULL), MPI_SUCCESS);

@@ -3,12 +3,16 @@
 ///        communicator    a set of the standard's five assertions, a bit for each
 ///        window          seven texts; two of them are settled when the window is made
 ///
+///        both            which kinds of memory their buffers are of, where the program says so (section 11.4.3)
+///
 ///   What is no hint here, or no value of one, is ignored, as the standard has it. shown() tells what is in use.
 ///
 ///   Tests   test/mpi_hints_test.cpp    Source MPI-4.1 sections 7.4.4 and 12.2.1
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <mpt/mpi/info.hpp>
@@ -19,6 +23,12 @@ using assertions = std::uint32_t;
 /// What is told changes, the rest stays.
 assertions taken(info const& given, assertions before = 0);
 info shown(assertions set);
+
+/// Kinds of memory, as mpi_memory_alloc_kinds has them: what serves whether it is asked for or not, "mpi,system", and of what is wanted
+/// the parts of it that are known, as mpi:alloc_mem. MPI-4.1 section 11.4.3.
+std::string kinds_provided(std::string_view wanted);
+/// What mpi_assert_memory_alloc_kinds says, where all of it is provided; else what was asserted before.
+std::optional<std::string> kinds_asserted(info const& given, std::optional<std::string> before = {});
 
 using of_window = std::vector<std::string>;
 /// Of a window that is being made.

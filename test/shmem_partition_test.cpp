@@ -1,6 +1,9 @@
+#include <atomic>
+
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "support/huge_pages.hpp"
 #include "support/pes.hpp"
 
 namespace {
@@ -75,7 +78,7 @@ TEST(shmem_partition, all_take_the_least_size_and_must_ask_for_the_same_otherwis
 TEST(shmem_partition, partitions_lie_in_one_run_and_begin_at_huge_pages) {
     partition_wishes w;
     w[0].bytes = 5000, w[3].bytes = 3 * mib, w[7].bytes = 1;
-    auto const [all, bytes] = lay_out(w);
+    auto const [all, bytes, alignment] = lay_out(w);
     ASSERT_EQ(all.size(), 3u);
     EXPECT_EQ(all[1].id, 4);
     EXPECT_EQ(all[2].id, 8);
@@ -84,6 +87,22 @@ TEST(shmem_partition, partitions_lie_in_one_run_and_begin_at_huge_pages) {
     EXPECT_EQ(all[1].begin, 2 * mib);
     EXPECT_EQ(all[2].begin, 6 * mib);
     EXPECT_EQ(bytes, 6 * mib + 4096);
+    EXPECT_EQ(alignment, 2 * mib);
+}
+
+TEST(shmem_partition, partitions_of_the_largest_pages_are_whole_ones) {
+    partition_wishes w;
+    w[0].bytes = 5000, w[1].bytes = 3 * mib, w[2].bytes = mib;
+    for (auto const page : {1024 * mib, 4096 * mib}) {
+        w[1].page_bytes = page;
+        auto const [all, bytes, alignment] = lay_out(w);
+        EXPECT_EQ(all[1].begin, 1024 * mib);
+        EXPECT_EQ(all[1].bytes, 3 * mib) << "what it gives is what it was asked to have";
+        EXPECT_EQ(all[2].begin, 2048 * mib);
+        EXPECT_EQ(alignment, 1024 * mib);
+    }
+    w[1].page_bytes = 512 * mib;
+    EXPECT_EQ(lay_out(w).alignment, 2 * mib);
 }
 
 TEST(shmem_partition, blocks_stay_in_their_partition) {
@@ -162,7 +181,7 @@ TEST_F(shmem_partition_place, what_the_machine_lacks_is_said_or_refused) {
     p.asked.kind = memory_kind::normal, p.asked.page_bytes = 2 * mib;
     expect_lacks({}, 1, {"pages of 2048.0 KB", "shmem_enabled"});
     p.asked.page_bytes = 1024 * mib;
-    expect_lacks(large_pages(), 1, {"pages of", "up to 2048.0 KB"});
+    expect_lacks(large_pages(), 1, {"pages of", "up to 2048.0 KB", "hugepages-1048576kB"});
     for (auto const size : {4 * mib, 512 * mib}) { // several of those there are
         p.asked.page_bytes = size, p.page_bytes = 4096;
         place(p, range, large_pages(), 1);
@@ -218,6 +237,44 @@ TYPED_TEST(shmem_partition_job, blocks_of_every_partition_are_reached_and_freed)
         expect_error(mpt::error_class::no_mem, {"no partition 3", "1, 2, 7"}, [&] { job.allocate(1, 8, 3); });
         expect_error(mpt::error_class::arg, {"different arguments"}, [&] { job.allocate(8, 8, pe.me() == 1 ? 2 : 1); });
     });
+}
+
+TYPED_TEST(shmem_partition_job, pages_of_1_gib_are_had_by_as_many_pes_as_there_are_some_for) {
+    constexpr std::uint64_t page = 1024 * mib;
+    for (std::uint64_t const there : {2, 1}) {
+        mpt::test::huge_pages const pool{there, page};
+        if (!pool.why_not().empty()) GTEST_SKIP() << pool.why_not();
+        auto const v = mpt::config::values{}
+                           .set<"MPT_SYMMETRIC_SIZE">("1M")
+                           .template set<"MPT_SYMMETRIC_PARTITION2">("size=600M:pgsize=1G")
+                           .template set<"MPT_SYMMETRIC_PARTITION3">("size=1M");
+        std::atomic<unsigned> have{0};
+        this->on(2, v, [&](auto& pe) {
+            auto const& parts = pe.memory().partitions();
+            EXPECT_EQ(parts[1].begin, page);
+            EXPECT_EQ(parts[2].begin, 2 * page) << "behind whole pages";
+            EXPECT_EQ(parts[1].page_bytes == page, parts[1].lacks.empty()) << parts[1].lacks;
+            have += parts[1].page_bytes == page;
+            auto& job = pe.job();
+            auto const n = (599 * mib) / sizeof(long);
+            auto* const p = static_cast<long*>(job.allocate(n * sizeof(long), 64, 2));
+            p[0] = p[n - 1] = 0;
+            pe.barrier_all();
+            for (auto const at : {std::size_t{0}, n - 1}) {
+                pe->p(p + at, 7L + pe.me().value, mpt::rank{1 - pe.me().value});
+                pe->add(p + at, 100, mpt::rank{1 - pe.me().value});
+            }
+            pe.barrier_all();
+            EXPECT_EQ(p[0], 108 - pe.me().value);
+            EXPECT_EQ(p[n - 1], 108 - pe.me().value);
+            if (parts[1].page_bytes == page) {
+                EXPECT_EQ(mpt::mem::look_at(pe.memory().heap().subspan(page, page)).huge, page);
+            }
+            job.deallocate(p);
+        });
+        EXPECT_EQ(have, there);
+        EXPECT_EQ(pool.free(page), there) << "a page was lost";
+    }
 }
 
 TYPED_TEST(shmem_partition_job, a_job_whose_partitions_cannot_be_ends_on_all_pes) {

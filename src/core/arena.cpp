@@ -5,6 +5,7 @@
 #include "arena_system.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 
 namespace mpt::inline v0::mem {
 namespace {
@@ -54,10 +56,10 @@ range reserve_range(std::size_t n, std::size_t align = huge_page) noexcept {
     if (before != align) ::munmap(first + before + n, align - before);
     return {first + before, n};
 }
-/// Where the parts of huge pages are multiples of the largest size that is asked for, they end at one, and pages are taken from their end:
-/// what is aligned to that size lies on the pages that were reserved for it, and needs no others.
-std::size_t alignment_of(std::uint64_t pages_stride) noexcept {
-    return pages_stride != 0 && pages_stride % arena::largest_page == 0 ? arena::largest_page : huge_page;
+/// A multiple of the largest page where slices are as far apart: then an offset that begins at such a page does so in every process. And
+/// pages are taken from the end of a slice's first part: what is aligned to a size lies on those that were reserved for it.
+std::size_t alignment_of(arena_plan const& plan) noexcept {
+    return (plan.stride | plan.pages_stride) % arena::largest_page == 0 ? arena::largest_page : huge_page;
 }
 void* map_shared(void* at, std::size_t n, int fd, std::uint64_t offset, int flags = MAP_NORESERVE) noexcept {
     return ::mmap(at, n, PROT_READ | PROT_WRITE, MAP_SHARED | flags | (at ? MAP_FIXED : 0), fd, static_cast<off_t>(offset));
@@ -107,13 +109,18 @@ struct arena::impl {
                 errno};
     }
     std::uint64_t huge() const noexcept { return plan.pages_stride; }
+    /// For slices; without the larger alignment where that would take too many addresses.
+    range reserve_slices(std::uint64_t n) const noexcept {
+        auto room = reserve_range(n, alignment_of(plan));
+        return room ? std::move(room) : reserve_range(n);
+    }
     /// A slice with so many base pages, into a reserved range.
     bool map_slice(std::span<std::byte> at, std::uint64_t owner, std::uint64_t n) const noexcept {
         return map_shared(at.data() + huge(), n, plan.data_fd, owner * plan.stride) != MAP_FAILED &&
                (huge() == 0 || map_shared(at.data(), huge(), plan.pages_fd, owner * huge()) != MAP_FAILED);
     }
     bool map_whole(std::uint64_t n) noexcept {
-        auto room = reserve_range(n, alignment_of(huge()));
+        auto room = reserve_slices(n);
         if (!room) return false;
         auto const each = plan.stride + huge();
         if (huge() == 0) {
@@ -134,7 +141,7 @@ struct arena::impl {
         auto const each = budget.bytes / plan.ranks;
         limit = std::min(plan.stride, std::max(each - std::min(each, huge()), each / 2)) / page * page;
         limited_by = budget.who;
-        while (limit >= least_slice && !reserve_range(huge() + limit, alignment_of(huge()))) limit /= 2;
+        while (limit >= least_slice && !reserve_slices(huge() + limit)) limit /= 2;
         if (limit < least_slice)
             throw error{
                 errc::no_memory,
@@ -178,7 +185,7 @@ struct arena::impl {
         auto const [first, last] = contacts.equal_range(owner);
         for (auto i = first; i != last; ++i)
             if (i->second.get().size() >= huge() + n) return i->second.get().first(huge() + n);
-        auto mapped = reserve_range(huge() + n, alignment_of(huge()));
+        auto mapped = reserve_slices(huge() + n);
         if (!mapped || !map_slice(mapped.get(), static_cast<std::uint32_t>(owner.value), n)) return {};
         ::madvise(mapped.get().data(), mapped.get().size(), MADV_DONTDUMP);
         return contacts.emplace(owner, std::move(mapped))->second.get();
@@ -282,5 +289,33 @@ void arena::lift_pages(rank owner, std::uint64_t offset, std::uint64_t n) noexce
     if (s.empty()) return;
     impl_->map_again(s.subspan(offset, n), impl_->at(owner, offset));
 }
+
+// Reserved by a mapping, as in reserve(), which need not stay.
+auto arena::lend_pages(std::uint64_t size, std::uint64_t n) noexcept -> lent_pages try {
+    constexpr int shift = 26; // MFD_HUGE_SHIFT
+    auto const flags = MFD_CLOEXEC | MFD_HUGETLB | static_cast<unsigned>(std::countr_zero(size)) << shift;
+    descriptor f{static_cast<int>(::syscall(SYS_memfd_create, "mpt-pages", flags))};
+    if (!f || ::ftruncate(f.get(), static_cast<off_t>(n)) != 0) return {};
+    if (mpt::detail::touchable_pages(size) != mpt::detail::any_number) {
+        if (mpt::detail::allocate(f.get(), 0, n) != 0) return {};
+    } else {
+        range const reserving{map_shared(nullptr, n, f.get(), 0, 0), n};
+        if (!reserving) return {};
+    }
+    return {::getpid(), f.release()};
+} catch (...) { return {}; }
+
+void arena::take_back(lent_pages const& of) noexcept { descriptor const closed{static_cast<int>(of.file)}; }
+
+status arena::lay_pages(rank owner, std::uint64_t offset, lent_pages const& of, std::uint64_t n) noexcept try {
+    if (offset < impl_->huge()) return status::too_large;
+    auto const s = slice(owner, offset + n - impl_->huge());
+    if (s.empty()) return status::too_large;
+    auto const name = fmt::format("/proc/{}/fd/{}", of.process, of.file);
+    descriptor const file{::open(name.c_str(), O_RDWR | O_CLOEXEC)};
+    if (file && impl_->map_again(s.subspan(offset, n), {file.get(), 0})) return status::ok;
+    lift_pages(owner, offset, n);
+    return status::refused;
+} catch (...) { return status::no_memory; }
 
 } // namespace mpt::inline v0::mem

@@ -105,8 +105,8 @@ std::uint64_t pages_of_pool() {
 }
 
 /// Distances of two slices, in the data segment and in that of huge pages: every rank could take all the machine's memory, and all the
-/// pages of its pool, where addresses and the file size limit allow. Those of huge pages are multiples of the largest size that is asked
-/// for, so that all of the pool can be had by pages of that size, too (arena.cpp).
+/// pages of its pool, where addresses and the file size limit allow. Those of huge pages are multiples of the largest page, so that
+/// all of the pool can be had by pages of any size (arena.cpp).
 struct strides {
     std::uint64_t data, pages;
 };

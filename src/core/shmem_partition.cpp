@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <utility>
 
 #include <fmt/format.h>
@@ -70,6 +71,12 @@ void read_trait(partition_traits& into, trait const& t) {
                     fmt::format("{}: there is no trait \"{}\"; allowed: size, pgsize, kind, policy", t.variable, t.name)};
 }
 
+/// False: there are none of the nodes that the range is bound to.
+bool touch(std::span<std::byte> range) noexcept {
+    constexpr int populate_write = 23; // MADV_POPULATE_WRITE, Linux 5.14; an older one leaves it to the first touch
+    return ::madvise(range.data(), range.size(), populate_write) == 0 || errno == EINVAL;
+}
+
 void lacks(partition& p, std::string const& why) {
     auto const sentence = fmt::format("mpt: partition {} of the symmetric heap: {}.", p.id, why);
     if (p.asked.is_mandatory)
@@ -128,11 +135,19 @@ heap_layout lay_out(partition_wishes const& wishes) {
     heap_layout out;
     for (std::size_t i = 0; i < most_partitions; ++i) {
         if (wishes[i].bytes == 0) continue;
-        partition p{
-            static_cast<int>(i) + 1, wishes[i], up(out.bytes, huge), up(wishes[i].bytes, 4_KiB), {}, 4_KiB, {}, no_pages};
-        out.bytes = p.begin + p.bytes;
+        auto const is_large = wants_large(wishes[i]);
+        partition p{.id = static_cast<int>(i) + 1,
+                    .asked = wishes[i],
+                    .begin = up(out.bytes, is_large ? large_page : huge),
+                    .bytes = up(wishes[i].bytes, 4_KiB),
+                    .kind = {},
+                    .page_bytes = 4_KiB,
+                    .lacks = {}};
+        out.bytes = p.begin + (is_large ? up(p.bytes, large_page) : p.bytes);
+        if (is_large) out.alignment = large_page;
         out.partitions.push_back(std::move(p));
     }
+    out.alignment = std::max(out.alignment, std::min(huge, std::bit_floor(out.bytes)));
     return out;
 }
 
@@ -145,20 +160,23 @@ void place(partition& p, std::span<std::byte> range, mem::offer const& here, int
                                  detail::human(all), why));
         else p.kind = memory_kind::fast;
     }
+    if (p.kind == memory_kind::fast && p.is_of_pool() && !touch(range)) // what binds such pages binds this process alone
+        lacks(p, "its huge pages are not to be had of FASTMEM");
     if (p.asked.page_bytes <= p.page_bytes) return;
     if (here.transparent_page <= std::min(huge, p.bytes) && here.transparent_page > p.page_bytes)
         p.page_bytes = mem::take_pages(range, here);
-    if (auto const several = p.page_bytes == huge && p.asked.page_bytes <= most_pages_in_one;
-        p.asked.page_bytes > p.page_bytes && !several)
-        lacks(p, fmt::format("pages of {} are asked for, and shared memory has them here up to {}{}",
-                             detail::human(p.asked.page_bytes), detail::human(p.page_bytes),
-                             p.page_bytes < huge ? " (too few huge pages are free, /proc/sys/vm/nr_hugepages, and "
-                                                   "/sys/kernel/mm/transparent_hugepage/shmem_enabled gives it no others)"
-                                                 : ""));
+    bool const is_several = p.page_bytes == large_page || (p.page_bytes == huge && p.asked.page_bytes <= most_pages_in_one);
+    if (p.asked.page_bytes <= p.page_bytes || is_several) return;
+    auto const* const why = p.page_bytes == huge
+                                ? " (too few of the next larger are free, /sys/kernel/mm/hugepages/hugepages-1048576kB)"
+                                : " (too few huge pages are free, /proc/sys/vm/nr_hugepages, and "
+                                  "/sys/kernel/mm/transparent_hugepage/shmem_enabled gives it no others)";
+    lacks(p, fmt::format("pages of {} are asked for, and shared memory has them here up to {}{}",
+                         detail::human(p.asked.page_bytes), detail::human(p.page_bytes), why));
 }
 
 void advise_pages(partition const& p, std::span<std::byte> range) noexcept {
-    if (p.page_bytes > 4_KiB && p.pages_at == no_pages)
+    if (p.page_bytes > 4_KiB && !p.is_of_pool())
         ::madvise(range.data(), range.size(), MADV_HUGEPAGE); // advice: who does not take it has small pages
 }
 

@@ -225,8 +225,8 @@ struct slice_heap::impl {
         if (auto const left = at + more - fits; left != 0) from.give(fits + n, left);
         return fits;
     }
-    std::span<std::byte> allocate(std::uint64_t n, purpose what, std::uint64_t align = page) {
-        if (n > where->room().free) refuse(n);
+    std::span<std::byte> allocate(std::uint64_t n, purpose what, std::uint64_t align = page, std::uint64_t elsewhere = 0) {
+        if (auto const needed = n - std::min(n, elsewhere); needed > where->room().free) refuse(needed);
         auto const at = take_aligned(runs, n, align);
         if (at == page_runs::none) refuse(n);
         try {
@@ -375,12 +375,12 @@ void slice_heap::free_object(void* p) noexcept {
         if (pool->holds(p)) return pool->heap.deallocate(p);
 }
 
-std::span<std::byte> slice_heap::allocate(std::size_t n, purpose what) {
+std::span<std::byte> slice_heap::allocate(std::size_t n, purpose what, std::uint64_t elsewhere) {
     if (n == 0) return {};
     if (n > impl_->all.size()) n = std::max(n, n / page * page); // too large to round up
     else n = up(n, page);
     std::scoped_lock const hold{impl_->turn};
-    return impl_->allocate(n, what);
+    return impl_->allocate(n, what, page, elsewhere);
 }
 
 std::span<std::byte> slice_heap::allocate(std::size_t n, wish const& w, purpose what) {

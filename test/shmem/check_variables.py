@@ -40,9 +40,8 @@ def run(mptrun, program, ranks, more):
 
 class Pool:
     """So many free huge pages for the time of a test, where the system lets us make them; tests that do so take turns."""
-    file = '/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages'
-
-    def __init__(self, pages):
+    def __init__(self, pages, kilobytes=2048):
+        self.file = f'/sys/kernel/mm/hugepages/hugepages-{kilobytes}kB/nr_hugepages'
         self.pages, self.before, self.made = pages, None, False
 
     def __enter__(self):
@@ -80,8 +79,21 @@ def wrong_pages(mptrun, program):
             yield f'{pages} huge pages: exit code {done.returncode}, {done.stdout}{done.stderr}'
 
 
+def wrong_large_pages(mptrun, program):
+    """A page of 1 GiB for each of 2 PEs, or for one of them, which with the policy MANDATORY is none."""
+    for pages, policy, ends in (2, 'M', 0), (1, 'P', 0), (1, 'M', 1):
+        with Pool(pages, 1 << 20) as pool:
+            if not pool.made:
+                return
+            done = run(mptrun, program, 2, {'SHMEM_DEBUG': '1', 'SMA_SYMMETRIC_PARTITION2': f'size=3M:pgsize=1G:policy={policy}'})
+        told = done.stderr.count('pages of 1073741824')
+        if (done.returncode != 0) != ends or (not ends and told != pages):
+            yield f'{pages} pages of 1 GiB: exit code {done.returncode}, {done.stdout}{done.stderr}'
+
+
 def wrong(mptrun, checked, program):
     yield from wrong_pages(mptrun, program)
+    yield from wrong_large_pages(mptrun, program)
     for ranks, exe, nodes, kind in (1, program, '0', 'fast'), (3, checked, '0', 'fast'), (4, program, '', 'normal'):
         done = run(mptrun, exe, ranks, {'MEMKIND_HBW_NODES': nodes, 'SHMEM_DEBUG': '1'})
         may_place = 'not permitted' not in done.stderr  # a container's filter

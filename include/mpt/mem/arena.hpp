@@ -87,8 +87,9 @@ public:
     std::uint64_t own_limit() const noexcept;
     /// How long the part of huge pages is with which each slice begins. Nothing is reserved for it yet.
     std::uint64_t huge_part() const noexcept;
-    /// Bytes of a page of that part; and the largest size that memory is asked to have, by several of them (MPT_ALLOC_MEM_PG_SZ).
-    static constexpr std::uint64_t huge_page = 2 << 20, largest_page = 512 << 20;
+    /// Bytes of a page of that part; and the largest size that memory is asked to have, by several of them (MPT_ALLOC_MEM_PG_SZ: 512M)
+    /// or by the system's own.
+    static constexpr std::uint64_t huge_page = 2 << 20, largest_page = 1 << 30;
 
     /// The mapped slice of a rank, mapped at first contact if need be: the part of huge pages, then `bytes` of base pages, which is
     /// what its owner published. Empty when it cannot be mapped.
@@ -107,6 +108,18 @@ public:
     /// there does the same before, and undoes it. Both begin at huge pages.
     status lay_pages(rank owner, std::uint64_t offset, std::uint64_t pages, std::uint64_t bytes) noexcept;
     void lift_pages(rank owner, std::uint64_t offset, std::uint64_t bytes) noexcept;
+
+    /// Whole pages of another size of the system's pool, reserved, in memory of their own, which others of the node find by these two
+    /// numbers: they are there until their process takes them back, and whoever shows them has lifted them.
+    struct lent_pages {
+        std::int64_t process = 0, file = -1;
+        explicit operator bool() const noexcept { return file >= 0; }
+    };
+    /// None: there are too few, or a control group permits no more.
+    static lent_pages lend_pages(std::uint64_t page, std::uint64_t bytes) noexcept;
+    static void take_back(lent_pages const& of) noexcept;
+    /// Shows them as those of the slice; the offset is a multiple of their size. refused: they cannot be shown here.
+    status lay_pages(rank owner, std::uint64_t offset, lent_pages const& of, std::uint64_t bytes) noexcept;
 
     /// Commits (allocates, does not touch) part of an own slice. no_memory when the cgroup or the machine has no room.
     /// Ranks of the node take turns, so that two do not both take the last room.
@@ -164,7 +177,8 @@ public:
 
     /// The user's memory: whole pages, zeroed, not committed, not touched. Throws mpt::error(no_memory) with the numbers when
     /// n exceeds the slice or the headroom.
-    std::span<std::byte> allocate(std::size_t n, purpose what = purpose::allocated);
+    /// `elsewhere`: of them will have pages that are laid over them.
+    std::span<std::byte> allocate(std::size_t n, purpose what = purpose::allocated, std::uint64_t elsewhere = 0);
     /// The same, placed: aligned to the wish's pages, and of whole ones; of the system's huge pages while there are any, which are not
     /// touched unless they are to be of some nodes. Throws mpt::error(no_memory) where a mandatory kind is not there, too.
     std::span<std::byte> allocate(std::size_t n, wish const& w, purpose what = purpose::allocated);

@@ -165,11 +165,9 @@ private:
     void learn_segments(coll::team<Stack> const& all, std::vector<card> const& cards);
     void open_window(coll::team<Stack> const& all);
     void take_pages(partition& p);
+    void lay_pages(partition& p);
+    void give_pages(partition& p) noexcept;
     void take_pages_of(rank pe, card const& theirs);
-    static std::uint64_t pages_of(partition const& p) noexcept {
-        constexpr auto page = mem::arena::huge_page;
-        return (p.bytes + page - 1) / page * page;
-    }
     void give_back() noexcept;
     void find_bells();
 

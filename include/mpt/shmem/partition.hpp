@@ -10,8 +10,8 @@
 ///
 ///   trait    written as                                     means
 ///   size     bytes: 4096, 500M, 1.5G                        how long it is; must be there. The least of all PEs' counts
-///   pgsize   a power of two from 4K on                      the pages to take; else the system's. 4M to 512M are several of 2M; of 1G
-///                                                           there are none here: ranks share this memory by pages of 2M at most
+///   pgsize   a power of two from 4K on                      the pages to take; else the system's. 4M to 512M are several of 2M, from
+///                                                           1G on they are of 1G, and the partition is whole ones
 ///   kind     NORMALMEM N DEFAULT D, FASTMEM F               fast: the nodes of memory with the highest bandwidth (MEMKIND_HBW_NODES
 ///                                                           names them; else mem/offer.hpp says who knows them)
 ///   policy   MANDATORY M, PREFERRED P                       what the machine lacks is an error, or (P, which is the default) is not had
@@ -21,7 +21,8 @@
 ///
 ///   Placement  is one function, place(). Fast memory is a policy of the range (mbind), which all PEs that touch it follow. Huge pages
 ///              are those of the system's pool, which every PE maps over the partition before it is used, while there are enough; else
-///              transparent ones (madvise). Both come in steps of 2 MiB.
+///              transparent ones (madvise). Both come in steps of 2 MiB. Pages of 1 GiB each PE has in a memory of its own, which the
+///              others map by /proc/PID/fd.
 ///   Tests      test/shmem_partition_test.cpp    Source features of Cray SHMEM, CUG 2017 (memory partitions)
 #pragma once
 #include <array>
@@ -33,7 +34,7 @@
 #include <string_view>
 #include <vector>
 
-#include <mpt/mem/place.hpp>
+#include <mpt/mem/arena.hpp>
 #include <mpt/shmem/heap_map.hpp>
 
 namespace mpt::inline v0::shmem {
@@ -57,6 +58,9 @@ using partition_wishes = std::array<partition_traits, most_partitions>;
 partition_traits read_partition(std::string_view variable, std::string_view value);
 
 inline constexpr std::uint64_t no_pages = ~0ull;
+inline constexpr std::uint64_t large_page = mem::arena::largest_page;
+/// Of the system's pages of 1 GiB, if there are any.
+constexpr bool wants_large(partition_traits const& t) noexcept { return t.page_bytes >= large_page; }
 /// What a partition has become.
 struct partition {
     int id = 1;
@@ -66,6 +70,11 @@ struct partition {
     std::uint64_t page_bytes = 0;
     std::string lacks;                 // a sentence, where it has not what it was asked to have
     std::uint64_t pages_at = no_pages; // of the system's pool: where in this PE's slice they begin
+    mem::arena::lent_pages lent{};     // of 1 GiB, likewise
+    /// Bytes of whole pages of that size; and of those that it has of the pool.
+    std::uint64_t whole(std::uint64_t page) const noexcept { return (bytes + page - 1) / page * page; }
+    std::uint64_t pages() const noexcept { return whole(lent ? large_page : mem::arena::huge_page); }
+    bool is_of_pool() const noexcept { return lent || pages_at != no_pages; }
 };
 
 /// What all PEs take, of what each asks for: the least of their sizes. Throws mpt::error(argument) where other traits differ.
@@ -74,6 +83,7 @@ partition_wishes agree(std::span<partition_wishes const> by_pe);
 struct heap_layout {
     std::vector<partition> partitions;
     std::uint64_t bytes = 0;
+    std::uint64_t alignment = 1; // of its begin, a power of two
 };
 heap_layout lay_out(partition_wishes const& wishes);
 

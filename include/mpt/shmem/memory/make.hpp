@@ -24,6 +24,7 @@ template <class T, class Stack> std::vector<T> tell_all(coll::team<Stack> const&
 template <class Stack> struct memory<Stack>::card {
     std::uint64_t heap_here = 0, slice_offset = 0, segments = 0, failed = 0, sleeps_soon = 0;
     std::array<std::uint64_t, most_partitions> pages_at{}; // as the partitions lie
+    std::array<mem::arena::lent_pages, most_partitions> lent{};
 };
 
 template <class Stack> memory<Stack>::memory(runtime<Stack>& run, context_id context, coll::team<Stack> const& all)
@@ -61,9 +62,10 @@ template <class Stack> void memory<Stack>::finish() {
 template <class Stack> void memory<Stack>::give_back() noexcept {
     run_->heap().look_again();
     for (auto& p : layout_.partitions) {
-        if (p.pages_at == no_pages) continue;
-        run_->job().arena().lift_pages(run_->me(), run_->heap().refer(heap().data()).offset + p.begin, pages_of(p));
-        run_->heap().give_pages(std::exchange(p.pages_at, no_pages), pages_of(p));
+        if (!p.is_of_pool()) continue;
+        if (!allocated_.empty())
+            run_->job().arena().lift_pages(run_->me(), run_->heap().refer(heap().data()).offset + p.begin, p.pages());
+        give_pages(p);
     }
     if (!allocated_.empty()) run_->deallocate(std::exchange(allocated_, {}));
 }
@@ -118,49 +120,74 @@ template <class Stack> partition_wishes memory<Stack>::wanted(coll::team<Stack> 
 }
 
 template <class Stack> auto memory<Stack>::own_card() -> card {
-    auto const bytes = layout_.bytes;
-    alignment_ = std::min<std::uint64_t>(2_MiB, std::bit_floor(bytes));
-    allocated_ = run_->allocate(mpt::bytes{bytes + 2 * alignment_}, {},
-                                mem::purpose::symmetric); // the last page may be longer than its partition
-    low_ = (number(allocated_.data()) + alignment_ - 1) / alignment_ * alignment_, bytes_ = bytes;
+    alignment_ = layout_.alignment;
+    std::uint64_t touched = 0; // of base pages, at most: not what lies between partitions
+    for (auto& p : layout_.partitions) {
+        take_pages(p);
+        if (!p.is_of_pool()) touched += p.bytes;
+    }
+    auto const all = layout_.bytes + 2 * alignment_; // the last page may be longer than its partition
+    allocated_ = run_->heap().allocate(all, mem::purpose::symmetric, all - touched);
+    low_ = (number(allocated_.data()) + alignment_ - 1) / alignment_ * alignment_, bytes_ = layout_.bytes;
     auto const is_asked = [](partition const& p) { return p.asked.page_bytes != 0 || p.asked.kind != memory_kind::normal; };
     if (std::ranges::any_of(layout_.partitions, is_asked)) {
         auto const here = mem::look_around(run_->configuration());
         for (auto& p : layout_.partitions) {
-            take_pages(p);
+            lay_pages(p);
             place(p, heap().subspan(p.begin, p.bytes), here, size());
         }
     }
     if constexpr (!world_type::shares_process) segments_ = writable_segments(); // of threads, static variables are shared
-    card mine{low_, run_->heap().refer(heap().data()).offset, segments_.size(), 0, run_->sleeps_soon(), {}};
+    card mine{low_, run_->heap().refer(heap().data()).offset, segments_.size(), 0, run_->sleeps_soon(), {}, {}};
     std::ranges::transform(layout_.partitions, mine.pages_at.begin(), &partition::pages_at);
+    std::ranges::transform(layout_.partitions, mine.lent.begin(), &partition::lent);
     return mine;
 }
 
-/// Of the system's pool, where it has enough.
+/// Of the system's pool, where it has enough, before the heap has its place: what they hold is not asked of other memory.
 template <class Stack> void memory<Stack>::take_pages(partition& p) {
     if (p.asked.page_bytes < mem::arena::huge_page || alignment_ < mem::arena::huge_page) return;
-    auto const at = run_->heap().take_pages(pages_of(p));
-    if (!at) return;
-    p.pages_at = *at;
+    if (wants_large(p.asked)) p.lent = mem::arena::lend_pages(large_page, p.whole(large_page));
+    if (p.lent) return;
+    if (auto const at = run_->heap().take_pages(p.pages())) p.pages_at = *at;
+}
+
+template <class Stack> void memory<Stack>::give_pages(partition& p) noexcept {
+    if (p.lent) mem::arena::take_back(std::exchange(p.lent, {}));
+    else run_->heap().give_pages(p.pages_at, p.pages());
+    p.pages_at = no_pages;
+}
+
+template <class Stack> void memory<Stack>::lay_pages(partition& p) {
+    if (!p.is_of_pool()) return;
     auto const offset = run_->heap().refer(heap().data()).offset + p.begin;
-    if (run_->job().arena().lay_pages(run_->me(), offset, *at, pages_of(p)) == status::ok) p.page_bytes = mem::arena::huge_page;
-    else run_->heap().give_pages(std::exchange(p.pages_at, no_pages), pages_of(p));
+    auto& arena = run_->job().arena();
+    auto const is = p.lent ? arena.lay_pages(run_->me(), offset, p.lent, p.pages())
+                           : arena.lay_pages(run_->me(), offset, p.pages_at, p.pages());
+    if (is == status::ok) p.page_bytes = p.lent ? large_page : mem::arena::huge_page;
+    else give_pages(p);
 }
 
 /// A peer's memory has the pages that the peer has given it: who touches a page first gives it its size, and from the pool it is mapped
 /// over the range by everybody.
 template <class Stack> void memory<Stack>::take_pages_of(rank pe, card const& theirs) {
     for (std::size_t i = 0; i < layout_.partitions.size(); ++i) {
-        auto const& p = layout_.partitions[i];
-        if (theirs.pages_at[i] == no_pages) {
+        auto p = layout_.partitions[i];
+        p.pages_at = theirs.pages_at[i], p.lent = theirs.lent[i];
+        if (!p.is_of_pool()) {
             advise_pages(p, {bases_[static_cast<std::size_t>(pe.value)] + p.begin, p.bytes});
             continue;
         }
         auto const offset = theirs.slice_offset + p.begin;
-        if (run_->job().arena().lay_pages(pe, offset, theirs.pages_at[i], pages_of(p)) != status::ok)
-            throw error{errc::no_memory, "mpt: the huge pages of PE " + std::to_string(pe.value) + " cannot be mapped here."};
-        laid_.push_back({pe, offset, pages_of(p)});
+        auto& arena = run_->job().arena();
+        auto const is =
+            p.lent ? arena.lay_pages(pe, offset, p.lent, p.pages()) : arena.lay_pages(pe, offset, p.pages_at, p.pages());
+        if (is != status::ok)
+            throw error{
+                errc::no_memory,
+                "mpt: the huge pages of PE " + std::to_string(pe.value) + " cannot be mapped here" +
+                    (p.lent ? " (/proc/" + std::to_string(p.lent.process) + "/fd); pgsize=2M does without that." : ".")};
+        laid_.push_back({pe, offset, p.pages()});
     }
 }
 

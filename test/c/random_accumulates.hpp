@@ -2,8 +2,10 @@
 ///
 ///        faults = random_accumulates{seed}.run(20);     windows one after the other; "" where all is right
 ///
-///   All ranks draw whose numbers change and how from a seed of their own; what each number must be is summed over them. Rows are long
-///   enough that a rank has a part to itself now and then (mpt/rma/rows.hpp), which the next number takes back.
+///   Windows are allocated, shared, and of the program's own memory in turn; in these, who waits changes numbers, too
+///   (mpt/rma/active_message.hpp). All ranks draw whose numbers change and how from a seed of their own; what each number must be is
+///   summed over them. Rows are long enough that a rank has a part to itself now and then (mpt/rma/rows.hpp), which the next number
+///   takes back.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -55,11 +57,14 @@ class random_accumulates {
         default: return change_one(target, at);
         }
     }
-    std::string window(bool shared) {
-        long* mine = nullptr;
+    enum class kind { allocated, shared, created };
+    std::string window(kind how) {
+        std::vector<long> own(how == kind::created ? length : 0);
+        long* mine = own.data();
         auto const bytes = static_cast<MPI_Aint>(length * sizeof(long));
-        auto* const make = shared ? MPI_Win_allocate_shared : MPI_Win_allocate;
-        make(bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, static_cast<void*>(&mine), &win_);
+        auto* const make = how == kind::shared ? MPI_Win_allocate_shared : MPI_Win_allocate;
+        if (how == kind::created) MPI_Win_create(mine, bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &win_);
+        else make(bytes, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, static_cast<void*>(&mine), &win_);
         std::fill_n(mine, length, 0);
         added_.assign(static_cast<std::size_t>(size_) * length, 0);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -84,7 +89,7 @@ public:
     }
     std::string run(int windows) {
         std::string faults;
-        for (int i = 0; i < windows; ++i) faults += window(i % 2 == 1);
+        for (int i = 0; i < windows; ++i) faults += window(static_cast<kind>(i % 3));
         return faults;
     }
 };

@@ -144,7 +144,8 @@ TEST(c_processes, have_what_collectives_on_communicators_that_overlap_give) {
                   "MPT_COLL_OFF=all"});
 }
 TEST(c_processes, lose_no_accumulate_of_rows_and_of_numbers) {
-    expect_right("accumulates", 4, {"", "MPT_FENCES=sleeper", "MPT_FENCES=sleeper", "MPT_FENCES=both", "MPT_LANES=3"});
+    expect_right("accumulates", 4,
+                 {"", "MPT_FENCES=sleeper", "MPT_FENCES=sleeper", "MPT_FENCES=both", "MPT_LANES=3", "MPT_SINGLE_COPY=off"});
 }
 
 /// Nobody waits for a program that is alone: how it ends is its own business.

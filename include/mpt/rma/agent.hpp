@@ -9,6 +9,8 @@
 ///   started when the window is made and ended when it is freed. It sleeps on a bell of its own, not on the lane's, so that the
 ///   program's messages do not wake it. A thread of the program that waits may do its work: help().
 ///
+///   Small operations need no letter while a thread of the program waits: rma/active_message.hpp. The agent owns what serves them.
+///
 ///   What it changes it changes as anybody would (rma/element.hpp). Letters of one rank are done in their order: who takes letters
 ///   has the agent's turn, until what he took is done.
 ///
@@ -23,6 +25,7 @@
 ///   Tests     test/rma_agent_test.cpp, and by test/rma_random_test.cpp over streams
 #pragma once
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <vector>
@@ -32,6 +35,7 @@
 #include <mpt/rma/element.hpp>
 #include <mpt/rma/memory.hpp>
 #include <mpt/stack/p2p.hpp>
+#include <mpt/stack/runtime.hpp>
 #include <mpt/world/helper.hpp>
 
 namespace mpt::inline v0::rma {
@@ -54,7 +58,7 @@ public:
 
 inline constexpr tag ask_tag{3};
 
-template <class Stack> class agent {
+template <class Stack> class agent final : wait_hook {
     using world_type = typename Stack::world_type;
     static constexpr nanoseconds shortest_nap{10'000'000}, longest_nap{1'000'000'000};
     static constexpr int patience = 64; // looks before it sleeps: who asks once mostly asks again
@@ -63,6 +67,7 @@ template <class Stack> class agent {
     control<world_type>& control_;
     exposed_memory const& memory_;
     boot::job& job_;
+    wait_hooks<world_type>& hooks_;
     bool const locked_; // all elements change under the part's lock
     [[no_unique_address]] world_type world_{};
     typename world_type::atomics::template atomic<bool> stop_{false};
@@ -71,16 +76,25 @@ template <class Stack> class agent {
     std::vector<std::byte> letter_, answer_;
     std::map<std::int32_t, std::uint32_t> refused_; // by sender
     nanoseconds nap_ = shortest_nap;
-    std::uint32_t armed_ = 0; // the bell's word at the last nap
-    int looks_ = 0;           // in a row that found nothing
-    world::helper thread_;    // the last: it begins at once
+    std::uint32_t armed_ = 0;  // the bell's word at the last nap
+    int looks_ = 0;            // in a row that found nothing
+    std::uint32_t called_ = 0; // as control::called was, for who waits
+    world::helper thread_;     // the last: it begins at once
 
 public:
-    agent(channel<Stack> wire, control<world_type>& c, exposed_memory const& memory, boot::job& job, bool locked)
-        : wire_{wire}, control_{c}, memory_{memory}, job_{job}, locked_{locked}, thread_{[this] { run(); }} {}
+    agent(channel<Stack> wire, control<world_type>& c, exposed_memory const& memory, runtime<Stack>& run, bool locked)
+        : wire_{wire}, control_{c}, memory_{memory}, job_{run.job()}, hooks_{run.hooks()}, locked_{locked},
+          thread_{[this] { this->run(); }} {
+        try {
+            hooks_.add(*this);
+        } catch (...) {
+            stop();
+            throw;
+        }
+    }
     ~agent() {
-        stop_.store(true, std::memory_order_release); // sync(rma.stop): release
-        control_.agent.ring(world_, job_.fences());
+        hooks_.remove(*this);
+        stop();
     }
     agent(agent const&) = delete;
 
@@ -103,17 +117,21 @@ private:
     void run() noexcept {
         try {
             while (!stopped()) {
-                if (!look()) rest();
+                if (!do_next()) rest();
             }
         } catch (error const& e) {
             // The job is over, and so are we; or we cannot go on, and who waits for us would wait for ever.
             if (!job_.aborted()) job_.abort(1, e.what());
         } catch (std::bad_alloc const&) { job_.abort(1, "mpt: no memory for a one-sided operation's data"); }
     }
+    void stop() noexcept {
+        stop_.store(true, std::memory_order_release); // sync(rma.stop): release
+        control_.agent.ring(world_, job_.fences());
+    }
     bool stopped() const noexcept { return stop_.load(std::memory_order_acquire); } // sync(rma.stop): acquire
 
     /// Does the next letter. False: there is none.
-    bool look() {
+    bool do_next() {
         typename turn_type::node place;
         turn_.acquire(place);
         in_turn const mine{turn_, place};
@@ -124,7 +142,7 @@ private:
     void rest() {
         if (++looks_ <= patience) return world_.yield();
         auto const armed = control_.agent.arm(job_.fences());
-        if (!look() && !stopped()) sleep(armed);
+        if (!do_next() && !stopped()) sleep(armed);
         looks_ = 0;
     }
     /// The bell's word has changed since the last nap: somebody rang.
@@ -167,6 +185,39 @@ private:
     static void must(bool good) {
         if (!good) throw error{errc::protocol, "mpt: a letter to an agent has other data than its runs."};
     }
+    /// By a thread of the program that waits.
+    std::size_t look() noexcept override {
+        auto const called = control_.called.load(std::memory_order_relaxed); // order: a hint
+        std::size_t done = std::exchange(called_, called) != called;
+        for (auto& line : control_.asked)
+            if (line.try_begin()) line.end(execute(line.message())), ++done;
+        return done;
+    }
+    /// False: it is not for our memory, or there is no memory for it. Nothing was done then.
+    bool execute(active_message& m) noexcept try {
+        memory_run const run{m.at, m.bytes};
+        auto const sent = m.what == request::swap ? 2 * std::size_t{m.bytes} : m.bytes;
+        if (sent > m.data.size() || !memory_.has(run.at, run.bytes)) return false;
+        auto* const data = m.data.data();
+        std::array<std::byte, active_message::most> old;
+        switch (m.what) {
+        case request::put: return copy_bytes(at(run), data, m.bytes), true;
+        case request::get: return copy_bytes(data, at(run), m.bytes), true;
+        case request::update: {
+            auto const a = as_changed_here({m.op, m.kind});
+            if (!a.is_valid() || m.bytes % a.size() != 0) return false;
+            combine(a, {&run, 1}, m.op == operation::no_op ? nullptr : data, m.fetches ? old.data() : nullptr, control_.wide);
+            if (m.fetches) copy_bytes(data, old.data(), m.bytes);
+            return true;
+        }
+        case request::swap:
+            compare_and_swap(m.bytes, at(run), data, data + m.bytes, old.data(), control_.wide, locked_);
+            return copy_bytes(data, old.data(), m.bytes), true;
+        case request::confirm: break;
+        }
+        return false;
+    } catch (std::bad_alloc const&) { return false; }
+    element_action as_changed_here(element_action const& a) const noexcept { return locked_ ? a.under_lock() : a; }
     void put(opened_letter const& l) {
         must(l.data.size() == l.bytes_of_runs());
         auto const* p = l.data.data();
@@ -178,7 +229,7 @@ private:
         for (auto const& r : l.runs()) copy_bytes(p, at(r), r.bytes), p += r.bytes;
     }
     void update(opened_letter const& l) {
-        element_action const asked{l.head.op, l.head.kind}, action = locked_ ? asked.under_lock() : asked;
+        element_action const asked{l.head.op, l.head.kind}, action = as_changed_here(asked);
         bool const looks = l.head.op != operation::no_op;
         must(action.is_valid() && (!looks || l.data.size() == l.bytes_of_runs()));
         for (auto const& r : l.runs()) must(asked.whole() == 0 || r.bytes % asked.whole() == 0);

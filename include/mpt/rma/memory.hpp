@@ -3,9 +3,9 @@
 ///        memory                                                    way        put get    accumulate
 ///        in the arena; our own                                     mapped     loads and stores, the processor's atomics
 ///        of a rank that is a thread of this process                shared     the same; not once the job is ended
-///        of another process                                        kernel     CMA        agent
-///        the same, where the kernel refuses CMA                    agent      agent      agent
-///        of any rank over transports that read no memory           agent      agent      agent
+///        of another process                                        kernel     CMA        agent        what is small: first by
+///        the same, where the kernel refuses CMA                    agent      agent      agent        who waits there
+///        of any rank over transports that read no memory           agent      agent      agent        (rma/active_message.hpp)
 ///
 ///        addresses of the target      base ............... base + size            what the window has
 ///                                  low ............................. low + reach    what is mapped here, at + shift
@@ -22,6 +22,7 @@
 #include <array>
 
 #include <mpt/core/types.hpp>
+#include <mpt/rma/active_message.hpp>
 #include <mpt/rma/lock_word.hpp>
 #include <mpt/rma/rows.hpp>
 #include <mpt/transport/smp/copy.hpp>
@@ -41,10 +42,13 @@ template <class World> struct control {
     std::array<typename atomics::template atomic<std::int32_t>, 8> waiting{};
     alignas(line_pair) lock_word<atomics> wide;    // elements that no processor changes at once (rma/element.hpp)
     alignas(line_pair) world::bell<World> agent{}; // rung by who has sent the agent a letter
-    alignas(line_pair) rma::rows<World> rows;      // of this part
-    alignas(line_pair) rma::stays<World> stays;    // of this rank's threads, in whatever part
+    // Counted up by who was not answered in time: a thread that sleeps in a wait looks about once more.
+    typename atomics::template atomic<std::uint32_t> called{0};
+    alignas(line_pair) rma::rows<World> rows;    // of this part
+    alignas(line_pair) rma::stays<World> stays;  // of this rank's threads, in whatever part
+    std::array<active_line<atomics>, 8> asked{}; // of who waits here
 };
-static_assert(sizeof(control<world::native>) == 21 * line_pair);
+static_assert(sizeof(control<world::native>) == 29 * line_pair);
 
 /// Which memory is attached to a rank's part of a dynamic window: written by its threads, read by all.
 template <class World> class attachments {
@@ -137,6 +141,8 @@ template <class World> struct alignas(line_pair) target {
     rank world{};
     // Bytes of rows that this rank has changed by elements, and how many make it take the part (rma/rows.hpp).
     atomic<std::uint64_t> by_elements{0}, patience{0};
+    // Small operations that go another way before who waits there is asked again, how many the last time, and how many it has done.
+    atomic<std::uint32_t> unasked{0}, silence{0}, heard{0};
 
     bool has(std::uint64_t first, std::uint64_t n) const noexcept {
         return inside(first - base, n, size) && is_attached(first, n);
@@ -146,6 +152,25 @@ template <class World> struct alignas(line_pair) target {
         return inside(first - low, n, reach) && is_attached(first, n) ? at(first) : nullptr;
     }
     std::byte* at(std::uint64_t address) const noexcept { return reinterpret_cast<std::byte*>(address + shift); }
+
+    /// Is who waits there to be asked for something small? Not while its agent owes a confirmation: updates are done in their order. What
+    /// would be a letter else always is, for an agent that is awake looks there, too.
+    bool is_worth_asking(bool else_a_letter) noexcept {
+        auto const sent = asked.load(std::memory_order_relaxed);             // order: who asked it synchronises with us
+        if (sent != confirmed.load(std::memory_order_acquire)) return false; // sync(rma.confirmed): acquire
+        auto const n = unasked.load(std::memory_order_relaxed);              // order: an estimate
+        if (n != 0) unasked.store(n - 1, std::memory_order_relaxed);         // order: an estimate
+        return n == 0 || else_a_letter;
+    }
+    void was_asked(bool in_time) noexcept {
+        // Not so many that who was rung has gone to sleep again: it looks for some 100 us, and 32 puts by the kernel take 50.
+        constexpr std::uint32_t shortest = 8, longest = 32;
+        auto const before = silence.load(std::memory_order_relaxed); // order: an estimate
+        auto const n = in_time ? 0 : std::clamp(2 * before, shortest, longest);
+        silence.store(n, std::memory_order_relaxed);                                                    // order: an estimate
+        unasked.store(n, std::memory_order_relaxed);                                                    // order: an estimate
+        if (in_time) heard.store(heard.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); // order: a figure
+    }
 
 private:
     bool is_attached(std::uint64_t first, std::uint64_t n) const noexcept { return !attached || attached->has(first, n); }

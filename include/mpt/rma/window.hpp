@@ -3,6 +3,7 @@
 ///        put / get             my bytes <---> bytes of the target        arena, or ranks as threads   loads and stores
 ///        accumulate ...        elements op= mine, atomically             another process's memory     CMA: put and get alone
 ///                                                                        all else                     the target's agent
+///                                                              small ones, while the target waits: a thread of its own
 ///
 ///   window<Stack> is what both facades stand on. It is made by all ranks of a team together (make_window), and each keeps what it
 ///   must know of each: where the target's part is, how it is reached (rma/memory.hpp), and its control block.
@@ -91,6 +92,8 @@ struct wanted {
     // Bytes of rows that a rank changes by elements before one of its threads takes a target's part to itself, four times as many each
     // time that it is taken back. origin: bench/peers/rma_bench.c, accumulate: 16 KiB by elements cost what two changes of the owner do
     std::uint64_t patience = 16 << 10;
+    // How often who asks a waiting thread of a target for something small looks for its answer. Where CPUs are scarce none is asked.
+    std::optional<std::uint32_t> looks{};
     std::optional<mem::wish> place{}; // allocate, shared: where memory comes from; else as the environment has it
 };
 
@@ -169,6 +172,10 @@ public:
     void compare_and_swap(void const* from, void const* expected, void* result, datatype const& type, rank target,
                           std::int64_t displacement);
 
+    /// How many operations of this rank a waiting thread of that one has done, about.
+    std::uint32_t done_by_waiting(rank r) const noexcept {
+        return targets_[static_cast<std::size_t>(r.value)].heard.load(std::memory_order_relaxed); // order: a figure
+    }
     /// Does what others have asked of this rank's agent: for a thread that waits for them. False: there is no agent, or it is at it.
     bool help() { return agent_ && agent_->help(); }
 
@@ -284,6 +291,10 @@ private:
     void update_here(both_sides const& data, target_type& t, typed_runs const& there);
     void update_there(char const* call, both_sides const& data, target_type& t, typed_runs const& there);
     memory_run element_at(char const* call, target_type const& t, rank r, std::int64_t displacement, std::size_t n) const;
+    struct small_operation; // that fits an active message
+    bool ask_who_waits(target_type& t, small_operation const& o);
+    void call(target_type& t) noexcept;
+    answered await_answer(target_type& t, active_line<typename world_type::atomics>& line);
     void ask(target_type& t, letter const& l);
     void send_letter(target_type& t, letter const& l);
     outcome finish_ringing(target_type& t, protocol::request& r, waiting const& about);
@@ -326,6 +337,7 @@ private:
     control<world_type>* control_ = nullptr;
     attachments<world_type>* attached_ = nullptr; // dynamic
     bool rows_locked_ = false, shares_rows_ = false;
+    std::uint32_t looks_ = 0;  // as wanted::looks
     std::uint64_t probe_[2]{}; // what others read to see that the kernel lets them
     std::unique_ptr<target_type[]> targets_;
     exposed_memory memory_;
@@ -366,11 +378,6 @@ inline std::byte const* piece_of(source const& from, std::size_t at, std::size_t
     buffer.resize(n);
     from.read(at, buffer);
     return buffer.data();
-}
-
-[[noreturn, gnu::noinline]] inline void sizes_differ(char const* call, std::size_t mine, std::size_t theirs) {
-    throw error{errc::argument, "mpt: " + std::string{call} + ": " + std::to_string(mine) + " bytes here and " +
-                                    std::to_string(theirs) + " bytes at the target: both sides are to have as many"};
 }
 
 } // namespace detail

@@ -14,6 +14,9 @@
 ///   would have to be run through by each that has something to do, asleep or not. Where several threads wait on a lane, they look
 ///   a few times and then yield: whoever they wait for may need the CPU, and one of them is enough to look.
 ///
+///   What a rank that waits does for others beside moving messages (memory that they do not reach: rma/agent.hpp) are hooks, run where
+///   nothing moved, without the lock: stack/wait_hooks.hpp.
+///
 ///   A lane whose lock is lock::none compiles to the bare engine. The lock has the
 ///   node's fence mode: where the sleeper pays, a release fences nothing, and a lane that one thread uses is entered by plain
 ///   stores (lock/bias.hpp). Only threads of this process take it, and joining the job has registered this process for the
@@ -39,6 +42,7 @@
 #include <mpt/stack/crowd.hpp>
 #include <mpt/stack/figures.hpp>
 #include <mpt/stack/stack.hpp>
+#include <mpt/stack/wait_hooks.hpp>
 #include <mpt/wait/record.hpp>
 
 namespace mpt::inline v0 {
@@ -88,7 +92,7 @@ public:
                 moved = engine_.progress();
                 if (moved != 0 && done(engine_)) break;
             }
-            if (moved == 0) moved = run_errands();
+            if (moved == 0) moved = run_errands() + run_hooks();
             if (moved == 0 && all_.size() > 1 && turns % apart == 0) [[unlikely]]
                 moved = serve(turns % (apart * 16) == 0 ? whom::all : whom::unattended);
             if (moved != 0) {
@@ -114,15 +118,18 @@ public:
         wait(about, [&r](engine_type&) { return r.complete; });
     }
 
-    /// The other lanes of this rank, this one among them: set once, before the first wait.
-    void join(std::span<std::unique_ptr<lane> const> all, crowd& of_rank) noexcept {
+    /// The other lanes of this rank, this one among them, and its hooks: set once, before the first wait.
+    void join(std::span<std::unique_ptr<lane> const> all, crowd& of_rank, wait_hooks<world_type>& hooks) noexcept {
         all_ = all;
+        hooks_ = &hooks;
         if (all.size() > 1) crowd_ = &of_rank;
     }
-    /// A round of progress on every other lane that nobody is in, and errands, our own too; how many things moved. For who holds
+    /// What the rank does for others; how many things it did. For who holds no lock, and waits.
+    std::size_t run_hooks() noexcept { return hooks_ ? hooks_->run() : 0; }
+    /// A round of progress on every other lane that nobody is in, errands, our own too, and hooks; how many things moved. For who holds
     /// no lock.
     std::size_t serve_others() noexcept {
-        auto const moved = run_errands();
+        auto const moved = run_errands() + run_hooks();
         return all_.size() < 2 ? moved : moved + serve(whom::all);
     }
     /// Steps of tasks that may not hold the lock, because they run code of the user's; how many.
@@ -376,6 +383,7 @@ private:
     std::shared_ptr<mem::parts> const parts_;
     crowd here_{1};         // who waits here
     crowd* crowd_ = &here_; // of all lanes, where there are several
+    wait_hooks<world_type>* hooks_ = nullptr;
     std::uint64_t sleeps_ = 0;
     nanoseconds slept_{};
     [[no_unique_address]] lock_type lock_;

@@ -63,7 +63,7 @@ public:
         for (unsigned i = 0; i < lanes; ++i)
             lanes_.push_back(std::make_unique<lane<Stack>>(lane_context<world_type>{world_, job_, heap_, 0, i, lanes, config_},
                                                            limits, facts, memory));
-        for (auto& l : lanes_) l->join(lanes_, waiting_);
+        for (auto& l : lanes_) l->join(lanes_, waiting_, hooks_);
         if (job_.me() == 0) std::fputs(config::announce(config_).c_str(), stderr); // nothing, when all is well and nobody asks
         if (how == beginning::alone) {
             job_.open();
@@ -126,6 +126,9 @@ public:
         return context_id{bits + 2 * ((turn + lanes - (bits >> 1) % lanes) % lanes)};
     }
     static constexpr context_id world_context{2}, self_context{4};
+
+    /// What its threads do for others while they wait.
+    wait_hooks<world_type>& hooks() noexcept { return hooks_; }
 
     /// Memory that peers reach by plain loads and stores: whole pages, zeroed, untouched. Throws mpt::error(no_memory) with the
     /// numbers when it exceeds the slice or what the machine (its cgroup) has left.
@@ -324,6 +327,7 @@ private:
     boot::job job_;
     mem::slice_heap heap_;
     crowd waiting_{room_for_waiting()}; // in all lanes, which look at it to their end
+    wait_hooks<world_type> hooks_;      // the same
     std::vector<std::unique_ptr<lane<Stack>>> lanes_;
     std::once_flag told_;
     native_atomics::atomic<std::uint32_t> contexts_{3}; // drawn here, and the fixed ones

@@ -5,6 +5,7 @@
 #pragma once
 #include <mpt/lock/none.hpp>
 #include <mpt/rma/window.hpp>
+#include <mpt/rma/window/ask.hpp>
 
 namespace mpt::inline v0::rma {
 
@@ -27,6 +28,7 @@ window<Stack>::window(runtime<Stack>& run, context_id context, coll::team<Stack>
         shares_rows_ = may_share_rows(all);
         for (rank r = 0; r < size(); r = r + 1)
             at(r).patience.store(w.patience, std::memory_order_relaxed); // order: whoever uses the window got it later
+        looks_ = w.looks ? *w.looks : run.sleeps_soon() ? 0 : looks_for_an_answer;
         if (needs_agent(all[static_cast<std::size_t>(me_.value)])) start_agent();
     } catch (...) {
         give_back();
@@ -189,7 +191,7 @@ template <class Stack> void window<Stack>::start_agent() {
         throw error{errc::usage,
                     "mpt: a window of memory that others cannot reach needs a thread beside the program's, and this "
                     "stack's lock is none"};
-    agent_ = std::make_unique<rma::agent<Stack>>(wire_, *control_, memory_, run_->job(), rows_locked_);
+    agent_ = std::make_unique<rma::agent<Stack>>(wire_, *control_, memory_, *run_, rows_locked_);
 }
 
 template <class Stack> part window<Stack>::shared(rank r) const {

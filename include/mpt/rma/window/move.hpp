@@ -1,11 +1,20 @@
 /// rma/window/move - put and get: by a copy where both sides lie in one piece and are mapped, else by the target's way.
 ///
-///   What lies scattered there is cut into pieces of so many runs and bytes; each is written by the kernel, or is a letter.
+///   What is small, who waits at the target may do (window/ask.hpp). What lies scattered there is cut into pieces of so many runs and
+///   bytes; each is written by the kernel, or is a letter.
 #pragma once
 #include <mpt/core/copy.hpp>
 #include <mpt/rma/window.hpp>
+#include <mpt/rma/window/ask.hpp>
 
 namespace mpt::inline v0::rma {
+
+namespace detail {
+[[noreturn, gnu::noinline]] inline void sizes_differ(char const* call, std::size_t mine, std::size_t theirs) {
+    throw error{errc::argument, "mpt: " + std::string{call} + ": " + std::to_string(mine) + " bytes here and " +
+                                    std::to_string(theirs) + " bytes at the target: both sides are to have as many"};
+}
+} // namespace detail
 
 /// Where the data are here, if they are in one piece of `own` bytes, in the window, and mapped; else null.
 template <class Stack> std::byte* window<Stack>::plain(target_type const& t, target_place const& p, std::int64_t own,
@@ -126,6 +135,7 @@ template <class Stack> void window<Stack>::put_far(own_source const& from, targe
         return within(t, [&] { copy(data, sink::of(there)); });
     }
     typed_runs const there{e.origin, to.count, to.type};
+    if (ask_who_waits(t, {.what = request::put, .there = &there, .from = &data})) return;
     if (by == way::kernel && put_by_kernel(data, t, there)) return;
     std::vector<std::byte> buffer;
     detail::in_pieces(there, letter_bytes, 1, [&](auto runs, std::size_t at, std::size_t n) {
@@ -145,6 +155,7 @@ template <class Stack> void window<Stack>::get_far(own_sink const& into, target_
         return within(t, [&] { copy(source::of(there), room); });
     }
     typed_runs const there{e.origin, from.count, from.type};
+    if (ask_who_waits(t, {.what = request::get, .there = &there, .answer = &room})) return;
     if (by == way::kernel && get_by_kernel(room, t, there)) return;
     detail::in_pieces(there, letter_bytes, 1, [&](auto runs, std::size_t at, std::size_t n) {
         sink_part const part{room, at, n};

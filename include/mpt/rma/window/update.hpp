@@ -136,6 +136,13 @@ template <class Stack> void window<Stack>::update_here(both_sides const& data, t
 
 template <class Stack>
 void window<Stack>::update_there(char const* call, both_sides const& data, target_type& t, typed_runs const& there) {
+    small_operation const o{.what = request::update,
+                            .op = data.action.what(),
+                            .kind = data.action.kind(),
+                            .there = &there,
+                            .from = data.operand,
+                            .answer = data.result};
+    if (ask_who_waits(t, o)) return;
     std::vector<std::byte> buffer;
     letter_head const head{.what = request::update, .op = data.action.what(), .kind = data.action.kind()};
     detail::in_pieces(there, letter_bytes, data.action.size(), [&](auto runs, std::size_t at, std::size_t n) {
@@ -189,7 +196,11 @@ template <class Stack> void window<Stack>::compare_and_swap(void const* from, vo
     if (t.by.load(std::memory_order_relaxed) == way::shared) return within(t, here); // order: it never changes from this
     std::vector<std::byte> both(was, was + n);
     both.insert(both.end(), desired, desired + n);
-    ask_for("compare_and_swap", t, {.what = request::swap}, {&place, 1}, source{both.data(), both.size()}, sink{old, n});
+    typed_runs const there{place.at, 1, type};
+    source const values{both.data(), both.size()};
+    sink const room{old, n};
+    if (ask_who_waits(t, {.what = request::swap, .there = &there, .from = &values, .answer = &room})) return;
+    ask_for("compare_and_swap", t, {.what = request::swap}, {&place, 1}, values, room);
 }
 
 } // namespace mpt::inline v0::rma

@@ -1,0 +1,93 @@
+/// rma/active_message - one small operation on memory that is not mapped, done by a thread of its owner that waits in mpt anyway.
+///
+///        origin                                                 a thread of the target that waits
+///        ------                                                 ---------------------------------
+///        free -> taken      a line of the target's
+///        message            taken -> asked    ------------->    asked -> begun
+///        looks for a while                                      does it; the answer is the message's data
+///        done, refused      the answer; -> free <-----------    begun -> done, refused
+///        still asked        asked -> free: nothing was done
+///
+///   A round trip of a cache line in place of a system call, or of a message and its answer. Nobody depends on the target: what it does
+///   not begin in time the origin takes back, and goes another way (rma/window/ask.hpp). What has begun is waited for.
+///
+///   States   taken and done are the origin's, asked is both's, begun the target's: who changes `asked` does so by a compare-exchange.
+///   Order    active.asked: the message is there for who begins it. active.done: what it did, and the answer, are there for who asked.
+///            active.free: who takes the line next writes after its last user has read, or after ask() where that was taken back.
+///   Memory   two lines, zero at birth, in the target's control block; with up to 40 bytes of data one is used.
+///   Limit    an origin that dies keeps its line.
+///   Tests    test/rma_active_message_test.cpp, test/model/active_message_model_test.cpp
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <mpt/core/atomics.hpp>
+#include <mpt/core/types.hpp>
+#include <mpt/rma/agent/letter.hpp>
+
+namespace mpt::inline v0::rma {
+
+/// What is to be done to one run of bytes of the target's.
+struct active_message {
+    static constexpr std::size_t most = 104; // bytes of data: two lines in all
+
+    request what = request::confirm; // never that
+    operation op = operation::no_op; // update
+    element_kind kind = element_kind::byte;
+    bool fetches = false;    // update: the answer is what was there
+    std::uint32_t bytes = 0; // of the run
+    std::uint64_t at = 0;
+    std::array<std::byte, most> data; // put, update: as many; swap: expected, then desired. The answer of get, update, swap
+};
+
+enum class answered : std::uint8_t { not_yet, done, refused };
+
+/// Where one is asked for. Message: what model tests replace.
+template <class Atomics = native_atomics, class Message = active_message> class alignas(line_pair) active_line {
+    enum : std::uint32_t { free, taken, asked, begun, was_done, was_refused };
+    typename Atomics::template atomic<std::uint32_t> state_{free};
+    Message message_;
+
+public:
+    /// The origin's from try_take() to ask(), and after an answer; the target's from try_begin() to end().
+    Message& message() noexcept { return message_; }
+
+    // --- origin -----------------------------------------------------------------------------------------------------------------
+    bool try_take() noexcept {
+        std::uint32_t nobody = free;
+        return state_.load(std::memory_order_relaxed) == free &&                        // order: the compare-exchange decides
+               state_.compare_exchange_strong(nobody, taken, std::memory_order_acquire, // sync(active.free): acquire
+                                              std::memory_order_relaxed);               // order: refused, nothing hangs on it
+    }
+    void ask() noexcept { state_.store(asked, std::memory_order_release); } // sync(active.asked): release
+    answered look() const noexcept {
+        switch (state_.load(std::memory_order_acquire)) { // sync(active.done): acquire
+        case was_done: return answered::done;
+        case was_refused: return answered::refused;
+        default: return answered::not_yet;
+        }
+    }
+    /// True: nobody has begun, and nobody will. The line is free.
+    bool take_back() noexcept {
+        std::uint32_t seen = asked;
+        // order: who takes the line next reads what ask() has released; one that has begun is waited for by look()
+        return state_.compare_exchange_strong(seen, free, std::memory_order_relaxed);
+    }
+    /// After an answer, which was read.
+    void give_back() noexcept { state_.store(free, std::memory_order_release); } // sync(active.free): release
+
+    // --- target -----------------------------------------------------------------------------------------------------------------
+    bool try_begin() noexcept {
+        std::uint32_t seen = asked;
+        return state_.load(std::memory_order_relaxed) == asked &&                     // order: the compare-exchange decides
+               state_.compare_exchange_strong(seen, begun, std::memory_order_acquire, // sync(active.asked): acquire
+                                              std::memory_order_relaxed);             // order: it was taken back
+    }
+    void end(bool done) noexcept {
+        state_.store(done ? was_done : was_refused, std::memory_order_release); // sync(active.done): release
+    }
+};
+static_assert(sizeof(active_line<>) == line_pair);
+
+} // namespace mpt::inline v0::rma

@@ -1,0 +1,163 @@
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <mpt/rma/window.hpp>
+
+#include "support/wires.hpp"
+
+namespace {
+using namespace mpt::test;
+using mpt::datatype;
+using mpt::element_kind;
+using mpt::operation;
+namespace rma = mpt::rma;
+
+TEST(rma_active_message, is_asked_for_answered_and_its_line_used_again) {
+    rma::active_line<> line;
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_FALSE(line.try_begin());
+        ASSERT_TRUE(line.try_take());
+        EXPECT_FALSE(line.try_take()) << "it is somebody's";
+        EXPECT_FALSE(line.try_begin()) << "nothing is asked for";
+        line.message().at = 17;
+        line.ask();
+        EXPECT_EQ(line.look(), rma::answered::not_yet);
+        ASSERT_TRUE(line.try_begin());
+        EXPECT_FALSE(line.try_begin()) << "another has begun";
+        EXPECT_FALSE(line.take_back());
+        EXPECT_EQ(line.message().at, 17u);
+        line.end(i != 1);
+        EXPECT_EQ(line.look(), i != 1 ? rma::answered::done : rma::answered::refused);
+        line.give_back();
+    }
+}
+
+TEST(rma_active_message, is_taken_back_where_nobody_has_begun) {
+    rma::active_line<> line;
+    ASSERT_TRUE(line.try_take());
+    line.ask();
+    EXPECT_TRUE(line.take_back());
+    EXPECT_FALSE(line.try_begin());
+    EXPECT_TRUE(line.try_take());
+}
+
+/// Ranks over streams, which reach each other's memory by agents alone; nobody gives up asking before he is answered.
+template <class F> void on_streams(rma::flavor how, std::uint32_t looks, F&& fn) {
+    using stack = mpt::local_stream_stack;
+    over<stack>::job(2, [&](auto world) {
+        auto const& s = world.native();
+        std::vector<std::int64_t> own(16, 5);
+        rma::wanted const w{.how = how,
+                            .memory =
+                                how == rma::flavor::create ? std::as_writable_bytes(std::span{own}) : std::span<std::byte>{},
+                            .unit = how == rma::flavor::create ? 8 : 1,
+                            .looks = looks};
+        auto const win = rma::make_window(*s.run, mpt::coll::team<stack>{s.wire, s.who, s.me, s.rooted_calls}, w);
+        fn(world, *win, own);
+        win->free();
+    });
+}
+datatype const number = datatype::named(element_kind::int64);
+constexpr std::uint32_t patient = ~std::uint32_t{0} / 2;
+
+TEST(rma_active_message, does_every_operation_as_an_agent_does) {
+    on_streams(rma::flavor::create, patient, [](auto world, auto& w, std::vector<std::int64_t>& own) {
+        w.lock_all();
+        if (world.rank() == 0) {
+            std::int64_t x = 40, seen = 0;
+            w.put({&x, 1, number}, {1, 3, 1, number});
+            w.get({&seen, 1, number}, {1, 3, 1, number});
+            EXPECT_EQ(seen, 40);
+            w.accumulate({&x, 1, number}, {1, 3, 1, number}, operation::sum);
+            std::int64_t const two[]{1, 2};
+            std::int64_t was[2]{};
+            w.get_accumulate({two, 2, number}, {was, 2, number}, {1, 3, 2, number}, operation::sum);
+            EXPECT_EQ(was[0], 80);
+            EXPECT_EQ(was[1], 5);
+            w.fetch_and_op(&x, &seen, number, 1, 4, operation::no_op);
+            EXPECT_EQ(seen, 7);
+            std::int64_t const expected = 7, desired = 70;
+            w.compare_and_swap(&desired, &expected, &seen, number, 1, 4);
+            EXPECT_EQ(seen, 7);
+            w.compare_and_swap(&x, &expected, &seen, number, 1, 4);
+            EXPECT_EQ(seen, 70);
+            auto const pairs = datatype::vector(2, 1, 2, number);
+            w.put({two, 2, number}, {1, 8, 1, pairs}); // two runs there: not one of these
+            w.flush(1);
+            std::int64_t every_second[3]{10, 0, 20};
+            w.put({every_second, 1, pairs}, {1, 12, 2, number});
+            EXPECT_EQ(w.done_by_waiting(1), 8u);
+            w.flush(1);
+        }
+        w.unlock_all();
+        world.barrier(); // where rank 1 waits
+        if (world.rank() == 1) {
+            EXPECT_EQ(own[3], 81);
+            EXPECT_EQ(own[4], 70);
+            EXPECT_EQ(own[8], 1);
+            EXPECT_EQ(own[9], 5);
+            EXPECT_EQ(own[10], 2);
+            EXPECT_EQ(own[12], 10);
+            EXPECT_EQ(own[13], 20);
+        }
+    });
+}
+
+TEST(rma_active_message, for_memory_that_is_not_attached_is_refused_and_goes_another_way) {
+    on_streams(rma::flavor::dynamic, patient, [](auto world, auto& w, std::vector<std::int64_t>& own) {
+        for (std::size_t i = 0; i < 16; i += 2) w.attach(std::as_writable_bytes(std::span{own}).subspan(8 * i, 8));
+        std::vector<std::int64_t> many(200); // more than origins can tell apart
+        for (std::size_t i = 0; i < 200; i += 2) w.attach(std::as_writable_bytes(std::span{many}).subspan(8 * i, 8));
+        auto const all = world.allgather(reinterpret_cast<std::uint64_t>(own.data()));
+        w.lock_all();
+        if (world.rank() == 0) {
+            auto const there = static_cast<std::int64_t>(all[1]);
+            std::int64_t x = 9;
+            w.put({&x, 1, number}, {1, there, 1, number});
+            EXPECT_THROW(w.get({&x, 1, number}, {1, there + 8, 1, number}), mpt::error);
+        }
+        w.unlock_all();
+        world.barrier();
+        EXPECT_EQ(own[0], world.rank() == 1 ? 9 : 5);
+        EXPECT_EQ(own[1], 5);
+    });
+}
+
+/// Both ask at once, and a computing rank keeps nobody waiting.
+TEST(rma_active_message, is_done_for_each_other_and_nobody_depends_on_it) {
+    for (auto const looks : {std::uint32_t{0}, std::uint32_t{1}, std::uint32_t{50}, std::uint32_t{2000}})
+        on_streams(rma::flavor::create, looks, [looks](auto world, auto& w, std::vector<std::int64_t>& own) {
+            constexpr int turns = 300;
+            w.lock_all();
+            std::int64_t const one = 1;
+            for (int i = 0; i < turns; ++i) w.accumulate({&one, 1, number}, {i % 2, i % 16, 1, number}, operation::sum);
+            w.flush_all();
+            w.unlock_all();
+            EXPECT_TRUE(looks != 0 || w.done_by_waiting(1 - world.rank()) == 0);
+            world.barrier();
+            std::int64_t sum = 0;
+            for (auto const x : own) sum += x - 5;
+            EXPECT_EQ(sum, turns);
+        });
+}
+
+TEST(rma_active_message, of_several_threads_count_all) {
+    on_streams(rma::flavor::create, 200, [](auto world, auto& w, std::vector<std::int64_t>& own) {
+        constexpr int turns = 200;
+        w.lock_all();
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 3; ++t)
+            threads.emplace_back([&] {
+                std::int64_t const one = 1;
+                std::int64_t was = 0;
+                for (int i = 0; i < turns; ++i) w.fetch_and_op(&one, &was, number, 1 - world.rank(), i % 3, operation::sum);
+            });
+        for (auto& t : threads) t.join();
+        w.unlock_all();
+        world.barrier();
+        EXPECT_EQ(own[0] + own[1] + own[2] - 15, 3 * turns);
+    });
+}
+} // namespace

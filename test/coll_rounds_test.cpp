@@ -44,6 +44,18 @@ TEST(coll_rounds, a_rank_may_be_seven_rounds_ahead_and_not_more) {
     EXPECT_EQ(root.awaited(rounds::sets), 9u);
 }
 
+TEST(coll_rounds, what_a_rank_has_shown_stays_while_it_is_as_far_ahead_as_it_may_be) {
+    group_of g{2};
+    for (std::uint32_t k = 1; k <= rounds::sets; ++k) g.ranks[0].show(k, 10 * k, 100 * k);
+    for (std::uint32_t k = 1; k <= rounds::sets; ++k) {
+        g.ranks[1].show(k, 0);
+        auto const& e = g.ranks[1].of(0);
+        EXPECT_EQ(e.call, k);
+        EXPECT_EQ(e.size, 10 * k);
+        EXPECT_EQ(e.where, 100 * k);
+    }
+}
+
 TEST(coll_rounds, memory_that_is_kept_for_fewer_rounds_is_waited_for_earlier) {
     group_of g{2};
     auto& root = g.ranks[0];

@@ -30,8 +30,9 @@ struct rounds_program {
     static void look(state& s, rounds& r, int q) {
         while (!r.has_begun(q, r.last())) model_atomics::pause();
         auto const& e = r.of(q);
-        plain_read(&e.call, 16);
-        require(e.call == r.last() && e.size == static_cast<std::uint64_t>(q), "the entry of that rank and round");
+        plain_read(&e.call, 20);
+        require(e.call == r.last() && e.size == static_cast<std::uint64_t>(q) && e.where == r.last() % 1000,
+                "the entry of that rank and round");
         auto const* const chunk = s.chunks[static_cast<std::size_t>(q)].data() + r.last() % kept * 8;
         plain_read(chunk, 8);
         require(*chunk == value(q, r.last()), "the chunk of that rank and round");
@@ -47,8 +48,8 @@ struct rounds_program {
             auto* const chunk = s.chunks[static_cast<std::size_t>(me)].data() + r.next() % kept * 8;
             plain_write(chunk, 8);
             *chunk = value(me, r.next());
-            plain_write(&r.own().call, 16);
-            r.show(r.next(), static_cast<std::uint64_t>(me));
+            plain_write(&r.own().call, 20);
+            r.show(r.next(), static_cast<std::uint64_t>(me), static_cast<std::uint32_t>(r.next() % 1000));
             for (int q = 0; q < ranks; ++q)
                 if (q != me && (kind < 0 || kind == q)) look(s, r, q);
             if (kind < 0) r.all_have_begun(r.last());

@@ -223,7 +223,7 @@ public:
         return shelf_of(t.me(), on) + where_;
     }
     template <class Stack> void show(team<Stack> const& t, speaker s, std::size_t size) noexcept {
-        rounds_.show(word_of(t, s), size, where_);
+        rounds_.show(word_of(t, s), size, static_cast<std::uint32_t>(where_));
         for (auto* const bell : bells_) bell->ring(world_, fences_);
     }
     /// Waits until a rank has shown the round that we showed last. Throws mpt::error where it has called something else.

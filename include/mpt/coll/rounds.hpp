@@ -2,7 +2,7 @@
 ///
 ///        entries of rank r, one writer             what is shown in round k lies in set k mod 64
 ///        +--------+--------+ ... +--------+
-///        | set 0  | set 1  |     | set 63 |        | number | call | size | where | 96 bytes of data |      two lines
+///        | set 0  | set 1  |     | set 63 |        | number | call | size | where, next | 96 bytes of data |    two lines
 ///        +--------+--------+ ... +--------+              `--- stored last, with release
 ///
 ///   A rank that shows round k is through with all rounds before. So an entry may be written again when all have shown the round
@@ -45,7 +45,8 @@ public:
     struct alignas(line_pair) entry {
         typename Atomics::template atomic<std::uint64_t> number;
         std::uint64_t call, size; // what the rank has called: of two that differ, one finds it out
-        std::uint64_t where;      // in other memory, that goes with the round
+        std::uint32_t where;      // in other memory, that goes with the round
+        std::uint32_t next;       // not read
         std::array<std::byte, room> data;
     };
     static_assert(sizeof(entry) == line_pair && offsetof(entry, data) == 32);
@@ -82,11 +83,11 @@ public:
     /// has_begun() said yes of every other rank.
     void all_have_begun(std::uint64_t number) noexcept { begun_ = std::max(begun_, number); }
 
-    void show(std::uint64_t call, std::uint64_t size, std::uint64_t where = 0) noexcept {
+    void show(std::uint64_t call, std::uint64_t size, std::uint32_t where = 0) noexcept {
         auto& e = own();
         e.call = call, e.size = size, e.where = where;
         e.number.store(next_++, std::memory_order_release); // sync(coll.round): release
-        own().where = 0;                                    // so that the line is ours when it is needed
+        own().next = 1;                                     // where others may still read the rest of it
     }
     /// What a rank showed in our last round, which it has begun.
     entry const& of(std::int32_t q) const noexcept { return at(q, last()); }

@@ -77,7 +77,7 @@ std::vector<unsigned> nodes_of_dax(std::string const& root) {
 
 /// The numbers that a variable says. Throws where there is no such node.
 std::vector<unsigned> named(std::vector<node_offer> const& nodes, named_nodes const& is) {
-    auto const ids = read_nodes(is.nodes, is.by);
+    auto ids = read_nodes(is.nodes, is.by);
     for (auto const id : ids) {
         if (std::ranges::find(nodes, id, &node_offer::id) != nodes.end()) continue;
         std::vector<unsigned> there;

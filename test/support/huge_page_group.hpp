@@ -31,6 +31,17 @@ template <class F> int in_child(F f) {
     while (::waitpid(child, &is, 0) < 0 && errno == EINTR) {}
     return WIFEXITED(is) ? WEXITSTATUS(is) : died;
 }
+inline bool has_hierarchy() {
+    std::ifstream groups{"/proc/self/cgroup"};
+    for (std::string line; std::getline(groups, line);)
+        if (line.find(":hugetlb:") != line.npos) return true;
+    return false;
+}
+/// Within a fifth of a second.
+inline bool is_gone() {
+    for (int tries = 0; tries < 20 && has_hierarchy(); ++tries) ::usleep(10'000);
+    return !has_hierarchy();
+}
 } // namespace detail
 
 template <class F> int in_group_of(unsigned pages, F f) {
@@ -38,8 +49,9 @@ template <class F> int in_group_of(unsigned pages, F f) {
         auto folder = (std::filesystem::temp_directory_path() / "mpt-test-hugetlb-XXXXXX").string();
         if (::mkdtemp(folder.data()) == nullptr) return no_group;
         int code = no_group;
-        if (::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-            ::mount("none", folder.c_str(), "cgroup", 0, "hugetlb") == 0) {
+        auto const mount = [&] { return ::mount("none", folder.c_str(), "cgroup", 0, "hugetlb") == 0; };
+        bool const was_there = detail::has_hierarchy();
+        if (::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 && mount()) {
             auto const group = folder + "/mpt-test-" + std::to_string(::getpid());
             std::error_code failed;
             if (std::filesystem::create_directory(group, failed) &&
@@ -47,7 +59,11 @@ template <class F> int in_group_of(unsigned pages, F f) {
                 code = detail::in_child(
                     [&] { return detail::write_line(group + "/cgroup.procs", std::to_string(::getpid())) ? f() : no_group; });
             ::rmdir(group.c_str());
+            ::usleep(20'000);
             ::umount(folder.c_str());
+            // It goes, after a moment, with the last mount that finds it empty, and the kernel takes a moment to let a group go.
+            for (int tries = 0; tries < 5 && !was_there && !detail::is_gone(); ++tries)
+                if (mount()) ::umount(folder.c_str());
         }
         ::rmdir(folder.c_str());
         return code;

@@ -31,6 +31,13 @@
 
 namespace mpt::inline v0::rma {
 
+namespace detail {
+[[noreturn, gnu::noinline]] inline void sizes_differ(char const* call, std::size_t mine, std::size_t theirs) {
+    throw error{errc::argument, "mpt: " + std::string{call} + ": " + std::to_string(mine) + " bytes here and " +
+                                    std::to_string(theirs) + " bytes at the target: both sides are to have as many"};
+}
+} // namespace detail
+
 enum class way : std::uint8_t { mapped, shared, kernel, agent };
 
 /// What the others must reach of a rank's part beside its memory: a block of the arena.

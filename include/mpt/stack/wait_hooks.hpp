@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <vector>
 
+#include <mpt/core/atomics.hpp>
+
 namespace mpt::inline v0 {
 
 class wait_hook {

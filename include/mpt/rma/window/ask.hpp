@@ -26,9 +26,6 @@ template <class Stack> struct window<Stack>::small_operation {
     sink const* answer = nullptr; // the same
 };
 
-/// origin: bench/peers/thread_bench.c, put_private: three times as many as an answer takes
-inline constexpr std::uint32_t looks_for_an_answer = 600;
-
 /// False: nothing was done.
 template <class Stack> bool window<Stack>::ask_who_waits(target_type& t, small_operation const& o) {
     auto const n = o.there->size(), sent = o.from ? o.from->size() : 0;

@@ -9,6 +9,10 @@
 
 namespace mpt::inline v0::rma {
 
+/// How often an origin looks for the answer of who waits at the target (window/ask.hpp).
+/// origin: bench/peers/thread_bench.c, put_private: three times as many as an answer takes
+inline constexpr std::uint32_t looks_for_an_answer = 600;
+
 template <class Stack>
 window<Stack>::window(runtime<Stack>& run, context_id context, coll::team<Stack> const& parent, wanted const& w)
     : run_{&run}, who_{parent.who()}, me_{parent.me()}, how_{w.how}, wire_{run.lane_of(context), context} {

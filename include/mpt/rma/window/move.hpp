@@ -9,13 +9,6 @@
 
 namespace mpt::inline v0::rma {
 
-namespace detail {
-[[noreturn, gnu::noinline]] inline void sizes_differ(char const* call, std::size_t mine, std::size_t theirs) {
-    throw error{errc::argument, "mpt: " + std::string{call} + ": " + std::to_string(mine) + " bytes here and " +
-                                    std::to_string(theirs) + " bytes at the target: both sides are to have as many"};
-}
-} // namespace detail
-
 /// Where the data are here, if they are in one piece of `own` bytes, in the window, and mapped; else null.
 template <class Stack> std::byte* window<Stack>::plain(target_type const& t, target_place const& p, std::int64_t own,
                                                        data_run const& run) const noexcept {

@@ -11,7 +11,7 @@
 ///   Order    parts are used in the order of the ring and so lie in the list from the oldest to the newest.
 ///   Limit    a part is at most a quarter of the memory. So it is never where the part of the round before lies, which others read
 ///            until they show the next round themselves: all of them may be waiting for us to show it.
-///   Tests    test/coll_recycled_test.cpp, test/model/rounds_model_test.cpp
+///   Tests    test/coll_recycled_test.cpp
 #pragma once
 #include <algorithm>
 #include <array>

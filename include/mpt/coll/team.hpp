@@ -225,16 +225,13 @@ public:
         : wire_{point_to_point.collective()}, who_{&who}, me_{me}, calls_{&rooted_calls}, meeting_{where} {}
     /// This team in a collective in which all ranks name a root: the next one of the communicator.
     team rooted(speaker s, std::int32_t root, way by = way::usual) const noexcept {
-        auto t = *this;
         bool const shows = meeting_ && meeting_->room && !by_messages(*this, s); // its size, there
-        t.call_ = {s, root, ++*calls_, shows ? way::usual : by};
-        wire_.on().calls_of(wire_.on().me()).note(wire_.context(), t.call_.word());
-        return t;
+        return numbered(s, root, shows ? way::usual : by);
     }
-    /// The same where all show what they call, and nothing goes by messages.
-    team shown(speaker s, std::int32_t root) const noexcept {
+    /// The same, whose data are known to take that way.
+    team numbered(speaker s, std::int32_t root, way by) const noexcept {
         auto t = *this;
-        t.call_ = {s, root, ++*calls_, way::usual};
+        t.call_ = {s, root, ++*calls_, by};
         wire_.on().calls_of(wire_.on().me()).note(wire_.context(), t.call_.word());
         return t;
     }

@@ -115,8 +115,8 @@ public:
     /// size: what all ranks call it with; most: bytes that a rank shows.
     brief(team<Stack> const& t, speaker s, std::size_t size, std::size_t most, std::int32_t root = no_root) noexcept
         : room_{most <= room_type::piece && !t.differs() ? room_type::there(t, s) : nullptr},
-          t_{room_ && root != no_root ? t.shown(s, root) : t}, s_{s}, size_{size}, most_{std::max<std::size_t>(most, 1)},
-          on_{room_type::shelf_for(most)} {}
+          t_{room_ && root != no_root ? t.numbered(s, root, way::usual) : t}, s_{s}, size_{size},
+          most_{std::max<std::size_t>(most, 1)}, on_{room_type::shelf_for(most)} {}
     explicit operator bool() const noexcept { return room_ != nullptr; }
 
     std::int32_t me() const noexcept { return t_.me(); }

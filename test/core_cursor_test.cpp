@@ -63,15 +63,18 @@ TEST(copy_small, survives_overlap_in_both_directions) {
     }
 }
 
-TEST(copy_bytes, copies_the_lengths_around_the_change_to_memcpy_and_nothing_from_null) {
-    for (std::size_t const n : {63u, 64u, 65u, 66u, 1000u}) {
-        auto const from = numbered(n);
-        bytes_of to(n + 1, std::byte{0xee});
-        mpt::copy_bytes(to.data(), from.data(), n);
-        EXPECT_TRUE(std::equal(from.begin(), from.end(), to.begin()));
-        EXPECT_EQ(to[n], std::byte{0xee});
+TEST(copy_bytes, copies_the_lengths_around_each_change_of_way_and_nothing_from_null) {
+    for (auto const copy : {&mpt::copy_bytes, &mpt::copy_string}) {
+        for (std::size_t const n :
+             {63u, 64u, 65u, 66u, 1000u, 1535u, 1536u, 4095u, 4096u, 4097u, 6145u, 8191u, 8192u, 40000u}) {
+            auto const from = numbered(n);
+            bytes_of to(n + 1, std::byte{0xee});
+            copy(to.data(), from.data(), n);
+            EXPECT_TRUE(std::equal(from.begin(), from.end(), to.begin()));
+            EXPECT_EQ(to[n], std::byte{0xee});
+        }
+        copy(nullptr, nullptr, 0);
     }
-    mpt::copy_bytes(nullptr, nullptr, 0);
 }
 
 TEST(source, that_is_contiguous_is_pointer_and_size) {

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <deque>
 #include <numeric>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <mpt/datatype/typed.hpp>
+#include <mpt/transport/recording.hpp>
 #include <mpt/transport/stream.hpp>
 
 #include "support/dice.hpp"
@@ -139,6 +141,30 @@ TEST(protocol_engine_parts, messages_of_a_few_frames_keep_order_and_bytes_where_
     }
 }
 
+TEST(protocol_engine_parts, an_answer_goes_in_one_frame_and_takes_no_request) {
+    mpt::test::engines<mpt::transport::smp<>> all{2};
+    int who = 0;
+    for (std::size_t n = 0; n <= mpt::smp::pair_room - sizeof(wire::e0); ++n, who = 1 - who) {
+        auto const data = pattern(n, static_cast<unsigned>(n));
+        std::vector<std::byte> into(n);
+        ASSERT_TRUE(all[who].send_now(1 - who, here, 3, data.data(), n));
+        received got;
+        for (int i = 0; i < 100 && !got; ++i) got = all[1 - who].receive_now(who, here, 3, into.data(), n);
+        ASSERT_EQ(got.bytes, static_cast<int>(n));
+        EXPECT_EQ(into, data);
+        EXPECT_EQ(all[who].counted().sent_by(way::loan).messages, 0u) << n;
+    }
+    auto const late = pattern(100, 1); // unexpected
+    std::vector<std::byte> into(100);
+    ASSERT_TRUE(all[who].send_now(1 - who, here, 3, late.data(), 100));
+    all.settle();
+    EXPECT_EQ(all[1 - who].tables().arrivals(), 1u);
+    auto* const r = start_receive(all[1 - who], who, 3, into);
+    EXPECT_TRUE(r->complete);
+    EXPECT_EQ(into, late);
+    all[1 - who].drop(*r);
+}
+
 TEST(protocol_engine_parts, a_blocking_receive_takes_them_without_a_request) {
     mpt::test::engines<mpt::transport::smp<>> all{2};
     for (std::size_t n = 0; n <= gathering::most; ++n) {
@@ -184,6 +210,48 @@ TEST(protocol_engine_loans, a_blocking_send_and_receive_of_them_take_no_request)
     EXPECT_TRUE(all[0].drained());
     std::vector<std::byte> const more(32 * 1024 + 1);
     EXPECT_FALSE(all[0].send_now(1, here, 3, more.data(), more.size())) << "it is announced first";
+}
+
+/// Asked for, and sent by a thread of its own, so that it is read while it is written: expected and not, into enough room and too little, in one piece
+/// and in many.
+TEST(protocol_engine_loans, a_long_one_is_read_while_it_is_written) {
+    mpt::test::engines<mpt::transport::recording<mpt::transport::smp<>>> all{2};
+    constexpr int rounds = 400;
+    auto const size_of = [](int i) { return 4096 + static_cast<std::size_t>(i) * 71; };
+    std::thread sender{[&] {
+        for (int i = 0; i < rounds; ++i) {
+            auto const data = pattern(size_of(i), static_cast<unsigned>(i));
+            std::byte question{};
+            while (!all[0].receive_now(1, here, i, &question, 1)) {}
+            while (!all[0].send_now(1, here, i, data.data(), data.size())) all[0].progress();
+        }
+    }};
+    for (int i = 0; i < rounds; ++i) {
+        auto const data = pattern(size_of(i), static_cast<unsigned>(i));
+        EXPECT_TRUE(all[1].send_now(0, here, i, data.data(), 1));
+        std::vector<std::byte> into(i % 3 == 2 ? data.size() / 3 : data.size());
+        if (i % 2) {
+            received got;
+            while (!got) got = all[1].receive_now(0, here, i, into.data(), into.size());
+            EXPECT_EQ(got.bytes, static_cast<int>(data.size()));
+        } else {
+            if (i % 4) // it comes before its receive
+                while (all[1].tables().arrivals() == 0) all[1].progress();
+            auto* const r = start_receive(all[1], 0, i, into);
+            while (!r->complete) all[1].progress();
+            EXPECT_EQ(r->result.bytes, data.size());
+            all[1].drop(*r);
+        }
+        EXPECT_TRUE(std::equal(into.begin(), into.end(), data.begin())) << i;
+        EXPECT_TRUE(all[1].quiet());
+    }
+    sender.join();
+    EXPECT_EQ(all[1].counted().received_by(way::loan).messages, static_cast<std::uint64_t>(rounds));
+    std::uint64_t begun = 0;
+    all[0].wires().each([&](auto& wire) {
+        if constexpr (requires { wire.sent(); }) begun += wire.sent().of(static_cast<std::uint16_t>(op::e1_begun));
+    });
+    EXPECT_GT(begun, rounds * 9 / 10u) << "they are answers";
 }
 
 TEST(protocol_engine_loans, one_that_is_not_wanted_is_kept_and_the_wanted_one_is_got) {
@@ -285,6 +353,61 @@ TEST_F(protocol_engine_pipeline, patience_lasts_while_the_sender_pushes_somethin
     EXPECT_EQ(second, data);
     all[0].drop(*next), all[1].drop(*waits);
     both_finish();
+}
+
+TEST_F(protocol_engine_pipeline, the_first_bytes_come_with_an_announcement_that_is_alone) {
+    auto const first = first_bytes;
+    std::vector<std::byte> second(n);
+    auto* const next = start_send(all[0], 1, 4, data);
+    auto* const waits = start_receive(all[1], 0, 4, second);
+    all[1].progress();
+    EXPECT_EQ(r->at, phase::hoping);
+    EXPECT_EQ(r->moved, first);
+    EXPECT_TRUE(std::equal(into.begin(), into.begin() + static_cast<std::ptrdiff_t>(first), data.begin()));
+    EXPECT_EQ(waits->at, phase::hoping);
+    EXPECT_EQ(waits->moved, 0u) << "the sender had something on offer";
+    ASSERT_TRUE(all.run([&] { return next->complete && waits->complete; }));
+    EXPECT_EQ(second, data);
+    all[0].drop(*next), all[1].drop(*waits);
+    both_finish();
+}
+
+TEST_F(protocol_engine_pipeline, a_receive_of_no_more_than_the_first_bytes_needs_no_others) {
+    both_finish();
+    for (std::size_t room : {std::size_t{0}, std::size_t{1}, std::size_t{9000}, std::size_t{32768}, std::size_t{32769}})
+        for (bool early : {true, false}) {
+            std::vector<std::byte> less(room);
+            auto* const late = early ? nullptr : start_send(all[0], 1, 3, data);
+            if (late) all.settle();
+            auto* const got = start_receive(all[1], 0, 3, less);
+            auto* const sent = late ? late : start_send(all[0], 1, 3, data);
+            ASSERT_TRUE(all.run([&] { return got->complete && sent->complete; })) << room;
+            EXPECT_EQ(got->result.how, status::truncated);
+            EXPECT_EQ(got->result.bytes, n);
+            EXPECT_TRUE(std::equal(less.begin(), less.end(), data.begin()));
+            all[0].drop(*sent), all[1].drop(*got);
+        }
+}
+
+TEST_F(protocol_engine_pipeline, a_loan_of_first_bytes_comes_back_whatever_becomes_of_them) {
+    both_finish();
+    for (int i = 0; i < 200; ++i) { // three times as many as there are
+        auto* const sent = start_send(all[0], 1, 3, data);
+        if (i % 2) {
+            ASSERT_FALSE(all[0].cancel(*sent));
+            ASSERT_TRUE(all.run([&] { return sent->complete; }));
+            EXPECT_EQ(sent->result.how, status::cancelled);
+        } else {
+            auto* const got = start_receive(all[1], 0, 3, into);
+            all[1].progress();
+            EXPECT_EQ(got->moved, first_bytes) << "loan " << i;
+            ASSERT_TRUE(all.run([&] { return got->complete && sent->complete; }));
+            EXPECT_EQ(into, data);
+            all[1].drop(*got);
+        }
+        all[0].drop(*sent);
+    }
+    EXPECT_EQ(all[0].counted().loanless, 0u);
 }
 
 TEST_F(protocol_engine_pipeline, a_receive_that_is_forsaken_while_it_hopes_lets_the_rank_sleep) {

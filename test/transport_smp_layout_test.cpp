@@ -15,7 +15,8 @@ struct alignas(line_pair) page {
 TEST(smp_layout, words_of_different_writers_lie_two_lines_apart) {
     using box = smp::mailbox<>;
     EXPECT_EQ(offsetof(box, consumed), 0u);
-    EXPECT_EQ(offsetof(box, turn), 128u);
+    EXPECT_EQ(offsetof(box, before_turn), 128u);
+    EXPECT_EQ(offsetof(box, turn), 192u);
     EXPECT_EQ(offsetof(box, ring), 256u);
     EXPECT_EQ(sizeof(smp::lane_block<world::native>), 256u);
     EXPECT_EQ(offsetof(smp::lane_block<world::native>, nonce), 128u);
@@ -30,6 +31,7 @@ TEST(smp_layout, a_mailbox_is_a_head_and_its_cells) {
     EXPECT_EQ(m.lines, 16u);
     EXPECT_EQ(m.consumed.load(), 77u);
     EXPECT_EQ(reinterpret_cast<std::byte*>(m.ring), p.bytes + 256);
+    EXPECT_EQ(m.turn.long_front(), m.before_turn.data());
 }
 
 TEST(smp_layout, a_slice_gives_no_object_that_does_not_lie_in_it) {

@@ -47,6 +47,22 @@ TEST_P(smp_pool, asks_for_memory_only_when_a_loan_needs_it) {
     EXPECT_EQ(g.asked, 1u) << "loans that came back are used again";
 }
 
+TEST_P(smp_pool, a_loan_shows_what_is_written_of_it_and_nothing_of_the_one_before) {
+    ground g;
+    smp::loan_pool<> pool{1, 1000, GetParam()};
+    for (int i = 0; i < 3; ++i) {
+        auto const a = pool.lend(g);
+        ASSERT_NE(a, pool.none);
+        auto const now = pool.generation(a);
+        EXPECT_EQ(pool.at(a).shows(now), 0u);
+        for (std::size_t n : {1u, 500u, 1000u}) {
+            pool.at(a).show(now, n);
+            EXPECT_EQ(pool.at(a).shows(now), n);
+        }
+        pool.at(a).give_back(now);
+    }
+}
+
 TEST_P(smp_pool, lends_every_buffer_once_and_then_none) {
     ground g;
     smp::loan_pool<> pool{21, 300, GetParam()};

@@ -27,7 +27,7 @@ template <class E> std::string drain(E& e) {
 TEST(transport_smp, models_every_refinement_that_it_claims) {
     using e = transport::smp<>::endpoint<world::native>;
     static_assert(transport_endpoint<e, world::native> && transport_lending<e> && transport_joint<e> && transport_belled<e>);
-    static_assert(transport_foreseeing<e>);
+    static_assert(transport_foreseeing<e> && transport_answering<e> && transport_showing<e>);
     static_assert(transport::smp<>::facts.lends && transport::smp<>::facts.reads && transport::smp<>::facts.joins);
     EXPECT_EQ(transport::smp<>::facts.max_frame, 52u);
 }
@@ -203,6 +203,38 @@ TEST(transport_smp, a_sink_may_answer_at_once_without_touching_the_frame_it_read
                   1u);
         EXPECT_EQ(drain(all[1]), "0:1:answer!! ");
     }
+}
+
+TEST(transport_smp, an_answer_may_be_two_lines_long_and_nothing_else_may) {
+    smp_ranks all{2};
+    std::string text;
+    for (int i = 0; i < 117; ++i) text += static_cast<char>('!' + i % 90);
+    auto const answer = [&](std::size_t from, std::size_t n) {
+        return all[from].answer(rank{1 - from}, n, 5, [&](std::span<std::byte> room) {
+            ASSERT_EQ(room.size(), n);
+            std::memcpy(room.data(), text.data(), n);
+        });
+    };
+    EXPECT_FALSE(answer(0, 64)) << "the higher rank has the first turn";
+    EXPECT_FALSE(answer(1, 64)) << "and finds the line with its first frame";
+    ASSERT_TRUE(send_text(all[1], 0, "x") && send_text(all[1], 0, "y"));
+    EXPECT_FALSE(answer(1, 64)) << "not twice";
+    EXPECT_EQ(drain(all[0]), "1:1:x 1:1:y ");
+    EXPECT_FALSE(answer(0, 64)) << "a first frame again";
+    EXPECT_FALSE(all[0].our_turn(1) || all[1].our_turn(0));
+    ASSERT_TRUE(send_text(all[0], 1, "z"));
+    EXPECT_EQ(drain(all[1]), "0:1:z ");
+    for (std::size_t n : {0u, 52u, 117u, 1000u}) EXPECT_FALSE(answer(1, n)) << n;
+    std::size_t who = 1;
+    for (std::size_t n = 53; n <= 116; ++n, who = 1 - who) {
+        EXPECT_TRUE(all[who].our_turn(rank{1 - who}));
+        ASSERT_TRUE(answer(who, n));
+        EXPECT_FALSE(answer(who, n)) << "it was an answer";
+        EXPECT_EQ(drain(all[1 - who]), std::to_string(who) + ":5:" + text.substr(0, n) + ' ');
+    }
+    ASSERT_TRUE(answer(who, 70) && send_text(all[who], rank{1 - who}, "by the ring")) << "and frames after it keep their order";
+    EXPECT_EQ(drain(all[1 - who]),
+              std::to_string(who) + ":5:" + text.substr(0, 70) + ' ' + std::to_string(who) + ":1:by the ring ");
 }
 
 TEST(transport_smp, a_sender_with_a_full_ring_is_woken_when_there_is_room) {

@@ -19,14 +19,16 @@ constexpr std::size_t watched = offsetof(line, number);
 struct answers {
     unsigned turns;
     smp::look how = smp::look::loading;
+    bool long_frames = false;
     struct state {
+        alignas(mpt::line_pair) std::array<std::byte, mpt::cache_line> before{};
         line shared{};
         smp::turn_line<model_atomics> higher{shared, true}, lower{shared, false};
     };
     void operator()(execution& x) const {
         auto s = std::make_shared<state>();
-        auto const side = [s, n = turns, how = how](smp::turn_line<model_atomics>& t, direction mine, direction theirs,
-                                                    bool begins) {
+        auto const side = [s, n = turns, how = how, two = long_frames](smp::turn_line<model_atomics>& t, direction mine,
+                                                                       direction theirs, bool begins) {
             auto out = smp::first_number(mine, 0), in = smp::first_number(theirs, 0);
             for (unsigned i = 0; i < n; ++i) {
                 for (bool const send : {begins, !begins}) {
@@ -34,11 +36,13 @@ struct answers {
                         require(t.mine(), "it is my turn");
                         auto* l = t.claim();
                         plain_write(l, watched);
+                        if (two) plain_write(l->long_front(), mpt::cache_line);
                         l->publish(static_cast<std::uint16_t>(i), 0, out);
                         out += smp::number_step;
                     } else {
                         while (!t.found(in, how)) model_atomics::pause();
                         plain_read(&t.front(), watched);
+                        if (two) plain_read(t.front().long_front(), mpt::cache_line);
                         require(t.front().size == i, "the answer");
                         t.pop();
                         in += smp::number_step;
@@ -104,11 +108,13 @@ struct pair_program {
 };
 
 TEST(turn_line_model, answers_come_one_after_the_other) {
-    for (auto const how : {smp::look::loading, smp::look::owning}) {
-        auto const result = check({.schedules = 8000}, answers{4, how});
-        EXPECT_TRUE(result.ok) << result.report;
-        for (auto const& m : needless({.schedules = 4000}, answers{4, how}, "line.hpp")) ADD_FAILURE() << m;
-    }
+    for (auto const how : {smp::look::loading, smp::look::owning})
+        for (bool const long_frames : {false, true}) {
+            answers const program{4, how, long_frames};
+            auto const result = check({.schedules = 8000}, program);
+            EXPECT_TRUE(result.ok) << result.report;
+            for (auto const& m : needless({.schedules = 4000}, program, "line.hpp")) ADD_FAILURE() << m;
+        }
 }
 
 TEST(turn_line_model, frames_keep_their_order_over_the_line_and_the_rings) {

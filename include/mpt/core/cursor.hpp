@@ -85,6 +85,30 @@ inline void copy_bytes(std::byte* to, std::byte const* from, std::size_t n) noex
     else std::memcpy(to, from, n);
 }
 
+namespace detail {
+/// Instructions that are written out are not seen by sanitizers.
+#if defined(__has_feature)
+inline constexpr bool sanitized =
+    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer);
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;
+#else
+inline constexpr bool sanitized = false;
+#endif
+} // namespace detail
+
+/// The same, to memory that another core has in its cache: `rep movsb` takes whole lines without asking for what they held.
+/// origin: bare double copy, half way, AMD EPYC, Zen 5: 2 KiB 128 ns in place of 161, 64 KiB by 4 KiB 1.9 us in place of 2.5
+inline void copy_string(std::byte* to, std::byte const* from, std::size_t n) noexcept {
+#if defined(__x86_64__)
+    if (n >= 1536 && !detail::sanitized) {
+        asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+        return;
+    }
+#endif
+    copy_bytes(to, from, n);
+}
+
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif

@@ -2,7 +2,7 @@
 ///
 ///   op         what is kept                                          claimed by
 ///   e0(_sync)  the data: 40 bytes in the entry, more in a buffer     copy out
-///   e1(_sync)  the sender's loan; the data stays with the sender     borrow, copy out, give back
+///   e1(_sync)  the sender's loan; the data stays with the sender     borrow, copy out, give back; e1_begun, too
 ///   rts        the announcement                                      pull, or ask for a push
 #pragma once
 #include <array>
@@ -18,11 +18,12 @@ struct arrival : arrival_hook {
     op kind = op::none;
     tag label{};
     context_id context{};
-    std::uint64_t size = 0; // of the message
-    request_ref sender{};   // e0_sync, e1_sync, rts
-    std::uint64_t loan = 0; // e1
-    wire::rts offer{};      // rts
-    std::uint32_t runs = 0; // rts of a message in runs: as in wire::rts_runs; else 0
+    std::uint64_t size = 0;  // of the message
+    request_ref sender{};    // e0_sync, e1_sync, rts
+    std::uint64_t loan = 0;  // e1; rts that came with a piece
+    std::uint32_t piece = 0; // bytes of that
+    wire::rts offer{};       // rts
+    std::uint32_t runs = 0;  // rts of a message in runs: as in wire::rts_runs; else 0
     std::int32_t stride = 0;
     std::byte* buffer = nullptr; // e0: the data; its own, or `near`
     std::array<std::byte, 40> near{};

@@ -14,6 +14,7 @@
 ///                                              any other state: matched, goes on as if nothing had been asked
 ///
 ///   Wire      e0 12 bytes + data; e0_sync 20 bytes + data. Source document 004: up to 16 bytes ride in the header; here 40.
+///             An answer may be longer than other frames (smp: 116 bytes, 104 of data).
 ///             Where the transport says how many frames it will take, up to 88 bytes go in several, e0_first 16 bytes + data and
 ///             e0_more data, which arrive as one (engine/parts).
 ///   Order     frames of a pair arrive in order, and matching keeps it.
@@ -34,7 +35,7 @@ template <bytes Max = 8_KiB> struct e0 : eager {
     static constexpr bytes most = Max;
 
     static constexpr std::string_view range() noexcept {
-        return "what fits one frame of the transport, or a few (smp: up to 88 B)";
+        return "what fits one frame of the transport, or a few (smp: up to 88 B, answers 104 B)";
     }
 };
 static_assert(protocol_policy<e0<>>);

@@ -15,7 +15,8 @@
 ///                                              any other state: matched, goes on as if nothing had been asked
 ///
 ///   Wire      32 bytes; the data lies in the loan.
-///   Order     the frame is committed after the loan is written: its release publishes both.
+///   Order     the frame is committed after the loan is written: its release publishes both. Of a long one only the first piece is
+///             (e1_begun): the receiver copies a piece while the sender writes the next, and looks how far that is.
 ///   Memory    MPT_LOANS buffers of MPT_LOAN_BYTES per lane, in the sender's slice. An unexpected message keeps its loan and
 ///             costs the receiver an entry only: a flood runs the sender out of loans, and it goes on by rendezvous. It
 ///             never blocks a ring (source document 004: "out of buffers = wait, never fail").

@@ -16,8 +16,8 @@
 ///   Limit    entered by one thread at a time (the lane's lock). Calls user code never, but for `provide` and `completed`.
 ///   Tests    test/protocol_engine_test.cpp, test/mpi_semantics_test.cpp
 ///
-/// Files: engine.hpp declares and holds what is common; engine/send.hpp and engine/receive.hpp hold the two sides, engine/pull.hpp
-/// the receiving one of a rendezvous, engine/parts.hpp small messages of several frames, engine/loans.hpp data in lent buffers.
+/// Files: engine.hpp declares and holds what is common; engine/send.hpp and engine/receive.hpp hold the two sides, engine/announce.hpp
+/// the beginning of a rendezvous, engine/pull.hpp its receiving side, engine/parts.hpp small messages of several frames, engine/loans.hpp data in lent buffers.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -191,15 +191,19 @@ private:
     template <class E> static constexpr bool reads = Use.rndv_get && transport_readable<E>;
     template <class E> static constexpr bool reads_runs =
         Use.rndv_get && transport_run_readable<E> && max_frame<E> >= sizeof(wire::rts_runs);
+    template <class E> static constexpr bool begins =
+        Use.rndv_get && transport_joint<E> && transport_showing<E> && max_frame<E> >= sizeof(wire::rts_begun);
     template <class E> static constexpr bool joins = Use.rndv_get && transport_joint<E>;
 
     /// Frames on this wire end at ourselves, and nobody rings for them.
     template <class E> static constexpr bool to_ourselves =
         !transport_belled<E> && !wires_type::template facts_of<E>().cross_process;
-    /// Messages of up to so many bytes go in frames, if in several: engine/parts.
+    /// Messages of up to so many bytes may go in frames, be it a long one or several: engine/parts.
     template <class E> std::size_t most_parts() const noexcept {
-        if constexpr (!transport_foreseeing<E>) return 0;
-        else return std::min<std::uint64_t>({gathering::most, Use.e0_max, limits_.eager_max});
+        std::size_t most = 0;
+        if constexpr (transport_foreseeing<E>) most = gathering::most;
+        if constexpr (transport_answering<E>) most = std::max(most, E::max_answer - sizeof(wire::e0));
+        return std::min<std::uint64_t>({most, Use.e0_max, limits_.eager_max});
     }
 
     /// The first chunk of everything, at start: a program that then takes all there is can go on with what fits those.
@@ -257,12 +261,14 @@ private:
     template <class E> bool push_parts(E& wire, rank to, wire::label const& what, source const& data) noexcept;
     template <class E> pushed push_e1(E& wire, request& r, bool& no_loan) noexcept;
     template <class E> pushed push_rts(E& wire, request& r) noexcept;
+    template <class E> void push_begun(E& wire, request& r, wire::rts const& head, typename E::cell cell) noexcept;
+    bool may_begin(request const& r) noexcept;
     bool advance_push(request& r) noexcept;
     std::uint64_t next_chunk(request const& r) noexcept;
     template <class E> bool push_chunk(E& wire, request& r) noexcept;
     template <class E> bool push_frame(E& wire, request& r) noexcept;
     bool advance_offer(request& r) noexcept;
-    void begin_push(request& r, wire::cts const& wanted) noexcept;
+    void begin_push(request& r, wire::cts const& wanted, std::uint64_t from) noexcept;
     void withdraw_offer(request& r) noexcept;
     void on_cts(frame const& f) noexcept;
     void on_ask(frame const& f) noexcept;
@@ -273,9 +279,24 @@ private:
 
     // loans
     template <class E> pushed push_loan(E& wire, rank to, op kind, wire::e1 head, source const& data, bool& no_loan) noexcept;
+    struct part { // of a message
+        source const& whole;
+        std::uint64_t first, size;
+    };
+    template <class E> void write_loan(E& wire, typename E::cell cell, op kind, typename E::loan& loan, part const& data,
+                                       std::uint64_t piece) noexcept;
+    template <class E> bool is_awaited(E& wire, rank to, std::size_t n) noexcept;
+    template <class E> std::uint64_t piece_of(std::uint64_t n, source const& data) const noexcept;
     template <class E> [[gnu::noinline]] bool send_longer_now(E& wire, rank to, wire::label what, source data) noexcept;
     void read_loan(rank from, std::uint64_t loan, std::uint64_t size, sink const& into, std::uint64_t offset,
                    std::uint64_t wanted) noexcept;
+    void read_begun(rank from, std::uint64_t loan, std::uint64_t size, sink const& into, std::uint64_t offset,
+                    std::uint64_t wanted, std::uint64_t there) noexcept;
+    void read_lent(op kind, rank from, std::uint64_t loan, std::uint64_t size, sink const& into, std::uint64_t offset,
+                   std::uint64_t wanted, std::uint64_t there) noexcept {
+        if (kind == op::e1_begun || kind == op::chunk_begun) read_begun(from, loan, size, into, offset, wanted, there);
+        else read_loan(from, loan, size, into, offset, wanted);
+    }
     [[gnu::noinline]] received take_other(frame const& f, envelope const& wanted, std::span<std::byte> into) noexcept;
 
     // control frames
@@ -305,7 +326,7 @@ private:
     void forget_runs(request& r) noexcept;
     wire::cts wanted_of(request& r) noexcept;
     void ask_push(request& r) noexcept;
-    void hope_for_push(request& r) noexcept;
+    void hope_for_push(request& r, arrival const& a) noexcept;
     bool advance_hope(request& r) noexcept;
     void heard_of(request& r) noexcept;
     void filled(request& r, std::uint64_t bytes) noexcept;
@@ -354,6 +375,7 @@ private:
 
 } // namespace mpt::inline v0::protocol
 
+#include <mpt/protocol/engine/announce.hpp>
 #include <mpt/protocol/engine/loans.hpp>
 #include <mpt/protocol/engine/parts.hpp>
 #include <mpt/protocol/engine/progress.hpp>

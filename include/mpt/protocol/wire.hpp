@@ -7,11 +7,14 @@
 ///   e0_more       data                                 sender -> receiver    protocol/e0, engine/parts
 ///   e1            context, label, size, loan           sender -> receiver    protocol/e1
 ///   e1_sync       + sender's request                   sender -> receiver    protocol/e1
+///   e1_begun      as e1, while it is written         sender -> receiver    protocol/e1
 ///   rts           context, label, size, where          sender -> receiver    protocol/rndv_get, rndv_put
+///   rts_begun     rts + a loan of the first bytes      sender -> receiver    protocol/rndv_put, engine/pull
 ///   rts_runs      + runs and their stride, or a table  sender -> receiver    protocol/rndv_get
 ///   cts           both requests, bytes wanted          receiver -> sender    protocol/rndv_put
 ///   chunk         receiver's request, offset, data     sender -> receiver    protocol/rndv_put
 ///   chunk_loan    receiver's request, offset, loan     sender -> receiver    protocol/rndv_put
+///   chunk_begun   as chunk_loan, while it is written   sender -> receiver    protocol/rndv_put, engine/loans
 ///   fin           sender's request                     receiver -> sender    protocol/rndv_get
 ///   ack           sender's request                     receiver -> sender    e0_sync, e1_sync
 ///   retract       sender's request                     sender -> receiver    all that wait for the receiver: "if it is not
@@ -19,7 +22,7 @@
 ///   retracted     sender's request                     receiver -> sender    "it was not, and is forgotten"
 ///   throttle      on or off                            receiver -> sender    flow control, protocol/engine
 ///
-///   Every header fits 48 bytes, the least that a transport's frame may hold; rts_runs alone wants 52, and goes where it fits.
+///   Every header fits 48 bytes, the least that a transport's frame may hold; rts_runs and rts_begun want 52, and go where they fit.
 ///   Requests travel as pool indices with a generation, and are checked on arrival: a frame never makes us follow a pointer that came
 ///   from outside.
 #pragma once
@@ -51,9 +54,12 @@ enum class op : std::uint16_t {
     ask,
     e0_first,
     e0_more,
-    rts_runs
+    rts_runs,
+    e1_begun,
+    rts_begun,
+    chunk_begun
 };
-inline constexpr std::uint16_t op_count = 18;
+inline constexpr std::uint16_t op_count = 21;
 
 /// A request of a peer (or of ours, come back): an index into its owner's pool and the generation it was made in.
 struct request_ref {
@@ -88,7 +94,7 @@ struct e1 {
     label what;
     std::uint32_t size;
     std::uint64_t loan;
-    std::uint32_t index, generation; // the sender's request, for e1_sync
+    std::uint32_t index, generation; // the sender's request, for e1_sync; e1_begun: what is written of it, and 0
 };
 struct rts {
     label what;
@@ -111,6 +117,16 @@ struct [[gnu::packed, gnu::aligned(4)]] rts_runs {
     std::int32_t stride; // 0: a table
     std::uint32_t in_slice;
 };
+/// Of a message whose memory may be read, and whose first bytes are being written to a loan.
+struct [[gnu::packed, gnu::aligned(4)]] rts_begun {
+    label what;
+    std::uint32_t ticket;
+    std::uint64_t size;    // of the message
+    std::uint64_t address; // remote_memory
+    std::uint32_t index, generation;
+    std::uint32_t piece; // bytes in the loan, twice, and in_slice
+    std::uint64_t loan;
+};
 struct cts {
     std::uint32_t index, generation;       // the sender's request
     std::uint32_t to_index, to_generation; // the receiver's request
@@ -118,7 +134,8 @@ struct cts {
 };
 struct ask { // a cts that the sender may come too late for: the receiver then pulls
     cts what;
-    std::uint32_t ticket, reserved;
+    std::uint32_t ticket;
+    std::uint32_t from; // bytes that need no push: they came with the announcement
 };
 struct chunk {
     std::uint32_t index, generation; // the receiver's request
@@ -128,7 +145,8 @@ struct chunk_loan {
     std::uint32_t index, generation; // the receiver's request
     std::uint64_t offset;
     std::uint64_t loan;
-    std::uint64_t size;
+    std::uint32_t size;
+    std::uint32_t written; // of it: less in a chunk_begun
 };
 struct fin {
     std::uint32_t index, generation; // the sender's request
@@ -141,7 +159,7 @@ struct throttle {
 };
 
 static_assert(sizeof(e0) == 12 && sizeof(e0_first) == 16 && sizeof(e0_sync) == 20 && sizeof(e1) == 32 && sizeof(rts) == 48 &&
-              sizeof(rts_runs) == 52 && sizeof(cts) == 24);
+              sizeof(rts_runs) == 52 && sizeof(rts_begun) == 52 && sizeof(cts) == 24);
 static_assert(sizeof(ask) == 32 && sizeof(chunk) == 16 && sizeof(chunk_loan) == 32 && sizeof(fin) == 8 &&
               sizeof(throttle) == 4);
 

@@ -57,6 +57,13 @@ template <transport_policy T> struct recording {
             sent_.add(op, c.payload().size());
             base::commit(std::move(c), op);
         }
+        template <class Fill>
+            requires transport_answering<base>
+        bool answer(rank p, std::size_t n, std::uint16_t op, Fill&& fill) noexcept {
+            if (!base::answer(p, n, op, fill)) return false;
+            sent_.add(op, n);
+            return true;
+        }
         template <class Sink> std::size_t poll(Sink&& sink, std::size_t budget) noexcept {
             return base::poll(counted(sink), budget);
         }

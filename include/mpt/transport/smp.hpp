@@ -139,11 +139,20 @@ public:
     }
 
     [[gnu::always_inline]] void commit(cell&& c, std::uint16_t op) noexcept {
-        auto const s = std::exchange(c.slot_, {});
-        s.at->publish(c.size_, op, s.number);
-        if (!dense_) [[unlikely]]
-            smp::board<atomics>::knock(peers_.count_at(*c.to_), smp::count_of(s.number) + 1);
-        c.to_->far()->bell.ring(peers_.world(), peers_.fences());
+        publish(*c.to_, std::exchange(c.slot_, {}), c.size_, op);
+    }
+
+    bool our_turn(rank p) noexcept { return peers_.channel_of(p).our_turn(); }
+    /// An answer of two lines, if it is our turn: the one flag brings both. Half way of 64 bytes: 80 ns in place of 115 by two frames.
+    static constexpr std::size_t max_answer = smp::pair_room;
+    template <class Fill> bool answer(rank p, std::size_t n, std::uint16_t op, Fill&& fill) noexcept {
+        auto& c = peers_.channel_of(p);
+        if (n <= smp::line_room || n > max_answer) return false;
+        auto const s = c.reserve_turn();
+        if (s.at == nullptr) return false;
+        fill(std::span{s.at->long_front(), n});
+        publish(c, s, n, op);
+        return true;
     }
 
     template <class Sink> std::size_t poll(Sink&& sink, std::size_t budget) noexcept {
@@ -208,6 +217,11 @@ public:
         return l;
     }
     void foresee(std::size_t n) noexcept { pool_.foresee(n); }
+    void show(loan& l, std::size_t n) noexcept { pool_.at(l.place_).show(pool_.generation(l.place_), n); }
+    std::size_t shown(rank p, std::uint64_t ref) noexcept {
+        auto const* b = buffer_at(p, ref, 0);
+        return b ? b->shows(buffer_type::generation_of(ref)) : 0;
+    }
     void revoke(loan&& l) noexcept {
         if (std::exchange(l.ref_, 0) != 0) pool_.revoke(l.place_);
     }
@@ -297,6 +311,13 @@ public:
     }
 
 private:
+    [[gnu::always_inline]] void publish(channel_type& to, smp::slot<atomics> s, std::size_t n, std::uint16_t op) noexcept {
+        s.at->publish(static_cast<std::uint16_t>(n), op, s.number);
+        if (!dense_) [[unlikely]]
+            smp::board<atomics>::knock(peers_.count_at(to), smp::count_of(s.number) + 1);
+        to.far()->bell.ring(peers_.world(), peers_.fences());
+    }
+
     bool exists(rank p) const noexcept { return p >= 0 && static_cast<std::size_t>(p) < peers_.size(); }
 
     /// The rare way to a slot: the pair's first frame. False: no room, or no mailbox yet.
@@ -312,10 +333,15 @@ private:
         std::size_t done = 0;
         auto& c = peers_.channel_of(p);
         auto const use = [&](line_type & l) __attribute__((always_inline)) {
-            if (l.size > smp::line_room) [[unlikely]]
-                return; // padding
+            std::size_t const n = l.size;
+            std::byte const* front = l.payload.data();
+            if (n > smp::line_room) [[unlikely]] {
+                if (n > smp::pair_room) return; // padding
+                front = l.long_front();
+                smp::fetch_to_write(front); // as our own, like the line itself
+            }
             ++done;
-            sink(frame{p, l.op, {l.payload.data(), l.size}});
+            sink(frame{p, l.op, {front, n}});
         };
         while (done < most && c.take(
                                   use, [&]() noexcept { peers_.wake(p); }, how)) {}

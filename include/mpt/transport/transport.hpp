@@ -168,6 +168,19 @@ concept transport_foreseeing = requires(E& e, rank p, std::uint32_t n) {
     { e.has_room(p, n) } noexcept -> std::same_as<bool>;
 };
 
+/// A transport on which an answer, a frame to a peer whose own frame was the last of the pair, may be longer than other frames:
+///
+///   e.our_turn(p)            bool      it would be one
+///   E::max_answer            size_t    most payload of one
+///   e.answer(p, n, op, fill) bool      false: this one may not, or n is none for it. Else fill(span of n bytes) has written it, and it
+///                                      is on its way
+template <class E>
+concept transport_answering = requires(E& e, rank p, std::size_t n, std::uint16_t op, void (*fill)(std::span<std::byte>)) {
+    { e.our_turn(p) } noexcept -> std::same_as<bool>;
+    { E::max_answer } -> std::convertible_to<std::size_t>;
+    { e.answer(p, n, op, fill) } noexcept -> std::same_as<bool>;
+};
+
 /// A transport that learns from its wire that a peer died or left.
 ///
 ///   e.departures()           uint32    how many connections of peers have ended; 0: gone() is false for all
@@ -206,6 +219,17 @@ template <class E>
 concept transport_lending_again = transport_lending<E> && requires(E& e, std::size_t n) {
     { e.foresee(n) } noexcept -> std::same_as<void>;
 };
+
+/// One whose loans are read while they are written.
+///
+///   e.show(l, n)          -         the first n bytes of the loan are written
+///   e.shown(p, ref)       size_t    receiver: so many are. What was not shown in pieces shows 0
+template <class E>
+concept transport_showing =
+    transport_lending<E> && requires(E& e, rank p, std::size_t n, std::uint64_t ref, typename E::loan l) {
+        { e.show(l, n) } noexcept -> std::same_as<void>;
+        { e.shown(p, ref) } noexcept -> std::same_as<std::size_t>;
+    };
 
 /// Where a sender's bytes lie, in words the receiver can use. Goes over the wire.
 struct remote_memory {

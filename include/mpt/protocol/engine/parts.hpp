@@ -4,6 +4,8 @@
 ///                                           |                 |                 |
 ///        receiver   peer.parts   | label  data               data              data  |  --- full ---> as if it had been one frame
 ///
+///   An answer goes in one long frame where the transport takes such (transport_answering): e0 with more data.
+///
 ///   Why it is faster than a loan: the frames are lines that the receiver looks at anyway, and it takes them one after the other
 ///   from where they lie. A loan is an envelope, and behind it memory that the receiver cannot ask for before it has read that;
 ///   then the word that gives it back.
@@ -11,7 +13,8 @@
 ///   Order    the sender holds the lane's lock until the last frame is out, so nothing of this pair comes between. Matching sees the
 ///            message when it is whole.
 ///   Memory   a buffer of gathering::most bytes for each peer that ever sent such a message.
-///   Limit    transports that say how many frames they will take (transport_foreseeing). Synchronous sends go by a loan.
+///   Limit    transports that say how many frames they will take (transport_foreseeing), up to gathering::most bytes. Synchronous
+///            sends go by a loan.
 #pragma once
 #include <mpt/protocol/engine.hpp>
 
@@ -20,7 +23,16 @@ namespace mpt::inline v0::protocol {
 /// More than a frame's data, at most most_parts(). False: there is no room for all of it, and nothing was sent.
 template <class World, class Route, protocol_set Use> template <class E>
 bool engine<World, Route, Use>::push_parts(E& wire, rank to, wire::label const& what, source const& data) noexcept {
+    if constexpr (transport_answering<E>) {
+        bool const gone =
+            wire.answer(to, sizeof(wire::e0) + data.size(), static_cast<std::uint16_t>(op::e0), [&](std::span<std::byte> room) {
+                wire::write(room, wire::e0{what});
+                data.read(0, room.subspan(sizeof(wire::e0)));
+            });
+        if (gone) return true;
+    }
     if constexpr (transport_foreseeing<E>) {
+        if (data.size() > gathering::most) return false;
         constexpr auto most = max_frame<E>, head = sizeof(wire::e0_first);
         auto const n = data.size();
         if (!wire.has_room(to, static_cast<std::uint32_t>((n + head + most - 1) / most))) return false;

@@ -17,7 +17,8 @@ namespace mpt::inline v0::protocol {
 template <class World, class Route, protocol_set Use>
 void engine<World, Route, Use>::begin_pull(request& r, arrival const& a) noexcept {
     r.wanted.context = a.context; // which a receive of a probed message has not said
-    if (r.total == 0) {
+    if (r.total <= a.piece) {
+        if (a.piece != 0) read_begun(a.from, a.loan, a.piece, r.into, 0, r.total, 0);
         control(a.from, op::fin, wire::fin{r.other.index, r.other.generation});
         tell_received(r);
         return complete(r);
@@ -36,9 +37,10 @@ void engine<World, Route, Use>::begin_pull(request& r, arrival const& a) noexcep
             return lends<E> && r.ticket && r.total <= limits_.pipeline_max ? by::hope : by::pull;
         } else return by::push;
     });
+    if (how == by::hope) hope_for_push(r, a);
+    else if (a.piece != 0) read_begun(a.from, a.loan, a.piece, r.into, 0, 0, 0); // which only gives it back
     if (how == by::push) ask_push(r);
-    else if (how == by::hope) hope_for_push(r);
-    else start_pull(r);
+    else if (how == by::pull) start_pull(r);
 }
 
 template <class World, class Route, protocol_set Use> wire::cts engine<World, Route, Use>::wanted_of(request& r) noexcept {
@@ -56,14 +58,18 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
 // the smallest such message takes to be read. origin: 256 rounds are 10 to 20 us where two ranks have two cores.
 inline constexpr std::uint32_t hope_rounds = 256;
 
-template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::hope_for_push(request& r) noexcept {
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::hope_for_push(request& r, arrival const& a) noexcept {
     r.at = phase::hoping;
     r.moved = 0;
     r.patience = hope_rounds;
     r.heard = at(r.peer).chunks;
     ++active_;
     hopes_.push_back(r);
-    control(r.peer, op::ask, wire::ask{wanted_of(r), r.ticket, 0});
+    control(r.peer, op::ask, wire::ask{wanted_of(r), r.ticket, a.piece});
+    if (a.piece == 0) return;
+    read_begun(a.from, a.loan, a.piece, r.into, 0, a.piece, 0); // while the sender hears of the rest
+    r.moved = a.piece;
 }
 
 /// One round of hope: a sender that pushes anything to us will come to this message, too. True: it is given up.
@@ -96,6 +102,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
         if constexpr (joins<E>)
             if (r.ticket && !r.by_runs) wire.accept(r.peer, r.ticket, {r.into.data(), static_cast<std::size_t>(r.total)});
     });
+    r.moved = 0;
     r.at = phase::pulling;
     ++active_;
     pulls_.push_back(r);
@@ -165,7 +172,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     if (!r || !takes_chunks(*r) || r->peer != f.from || h->offset > r->total || h->size > r->total - h->offset)
         return broken("a chunk for no receive", f.from);
     heard_of(*r);
-    read_loan(f.from, h->loan, h->size, r->into, h->offset, h->size);
+    read_lent(static_cast<op>(f.op), f.from, h->loan, h->size, r->into, h->offset, h->size, h->written);
     filled(*r, h->size);
 }
 

@@ -128,7 +128,9 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     case op::e0_sync:
     case op::e1:
     case op::e1_sync:
+    case op::e1_begun:
     case op::rts:
+    case op::rts_begun:
     case op::rts_runs: return on_message(f, what, nullptr);
     case op::e0_first:
     case op::e0_more: {
@@ -139,7 +141,8 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     case op::cts: return on_cts(f);
     case op::ask: return on_ask(f);
     case op::chunk: return on_chunk(f);
-    case op::chunk_loan: return on_chunk_loan(f);
+    case op::chunk_loan:
+    case op::chunk_begun: return on_chunk_loan(f);
     case op::fin: return on_fin(f);
     case op::ack: return on_ack(f);
     case op::throttle: return on_throttle(f);
@@ -181,6 +184,14 @@ inline bool parse_message(frame const& f, op what, arrival& a, std::span<std::by
         a.sender = {h->index, h->generation};
         a.size = h->size;
         a.runs = h->runs, a.stride = h->stride;
+    } else if (what == op::rts_begun) {
+        auto const h = wire::read<wire::rts_begun>(f.payload);
+        if (!h || h->piece / 2 == 0 || h->piece / 2 >= h->size) return false;
+        a.kind = op::rts;
+        a.offer = {h->what, h->ticket, h->size, h->address, h->index, h->generation, h->piece % 2, 1};
+        a.sender = {h->index, h->generation};
+        a.size = h->size;
+        a.loan = h->loan, a.piece = h->piece / 2;
     } else {
         auto const h = wire::read<wire::e1>(f.payload);
         if (!h) return false;
@@ -235,7 +246,8 @@ void engine<World, Route, Use>::on_message(frame const& f, op what, posted_hook*
 
 /// The way that a message of that kind came.
 constexpr way way_of(op kind) noexcept {
-    return kind == op::rts ? way::rendezvous : kind == op::e1 || kind == op::e1_sync ? way::loan : way::frame;
+    if (kind == op::rts) return way::rendezvous;
+    return kind == op::e1 || kind == op::e1_sync || kind == op::e1_begun ? way::loan : way::frame;
 }
 
 /// The size is known: finds room for it, and says in the result what is received. False: it cannot be received.
@@ -262,7 +274,8 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     switch (a.kind) {
     case op::rts: return begin_pull(r, a);
     case op::e1:
-    case op::e1_sync: read_loan(a.from, a.loan, a.size, r.into, 0, r.total); break;
+    case op::e1_begun:
+    case op::e1_sync: read_lent(a.kind, a.from, a.loan, a.size, r.into, 0, r.total, a.sender.index); break;
     default: r.into.write(0, {a.buffer, static_cast<std::size_t>(r.total)}); break;
     }
     if (a.kind == op::e0_sync || a.kind == op::e1_sync)
@@ -344,7 +357,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     auto* a = kept_of(f.from, *h);
     if (!a) return;
     matching_.remove(*a);
-    if (a->kind == op::e1_sync)
+    if (a->kind == op::e1_sync || a->piece != 0)
         with(at(f.from), [&]<class E>(E& wire) {
             if constexpr (lends<E>) wire.give_back(a->from, a->loan);
         });

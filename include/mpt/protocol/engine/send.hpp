@@ -86,55 +86,6 @@ auto engine<World, Route, Use>::push_e1(E& wire, request& r, bool& no_loan) noex
     return pushed::yes;
 }
 
-template <class World, class Route, protocol_set Use> template <class E>
-auto engine<World, Route, Use>::push_rts(E& wire, request& r) noexcept -> pushed {
-    bool const single = limits_.single_copy && r.from.size() >= limits_.single_copy_min;
-    bool const runs = reads_runs<E> && single && !r.from.is_contiguous();
-    auto cell = wire.reserve(r.peer, runs ? sizeof(wire::rts_runs) : sizeof(wire::rts));
-    if (!cell) return pushed::again;
-    auto what = op::rts;
-    r.ticket = 0;
-    if constexpr (reads_runs<E>)
-        if (runs && write_runs(wire, r, cell.payload())) what = op::rts_runs;
-    if (what == op::rts) {
-        wire::rts head{wire::label::of(r.wanted.context, r.wanted.label),
-                       0,
-                       r.from.size(),
-                       0,
-                       requests_.index_of(&r),
-                       requests_.generation_of(&r),
-                       0,
-                       0};
-        if constexpr (reads<E>) {
-            if (single && r.from.is_contiguous()) {
-                std::span const memory{r.from.data(), r.from.size()};
-                auto const where = wire.expose(memory);
-                head.address = where.address, head.in_slice = where.in_slice, head.readable = 1;
-                head.ticket = take_ticket(wire, r, memory);
-            }
-        }
-        wire::write(cell.payload(), head);
-    }
-    wire.commit(std::move(cell), static_cast<std::uint16_t>(what));
-    counts_.sent[static_cast<unsigned>(way::rendezvous)].count(r.from.size());
-    tell(notice_kind::offered, r.wanted, r.peer, r.from.size());
-    r.at = phase::offered;
-    ++outstanding_;
-    r.moved = 0;
-    if (r.ticket) offers_.push_back(r);
-    return pushed::yes;
-}
-
-/// For a message that both ends may copy, or that either may bring.
-template <class World, class Route, protocol_set Use> template <class E>
-std::uint32_t engine<World, Route, Use>::take_ticket(E& wire, request& r, std::span<std::byte const> memory) noexcept {
-    auto const n = r.from.size();
-    if constexpr (joins<E>)
-        if (n >= limits_.both_ends_min && (limits_.both_ends || n <= limits_.pipeline_max))
-            r.ticket = wire.offer(r.peer, memory);
-    return r.ticket;
-}
-
 template <class World, class Route, protocol_set Use>
 bool engine<World, Route, Use>::send_now(rank to, context_id context, tag label, void const* data, std::size_t n) noexcept {
     auto& p = at(to);
@@ -186,7 +137,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     auto* r = h ? find_request(h->index, h->generation) : nullptr;
     if (!r || r->at != phase::offered || r->peer != f.from || h->size > r->from.size())
         return broken("a cts for no rendezvous", f.from);
-    begin_push(*r, *h);
+    begin_push(*r, *h, 0);
 }
 
 /// A receiver that could read by itself asks for a push. It may have lost patience since, and have read everything: then the
@@ -196,20 +147,20 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     if (!h) return broken("a short ask", f.from);
     auto* r = find_request(h->what.index, h->what.generation);
     if (!r || r->at != phase::offered || r->peer != f.from || r->ticket != h->ticket) return;
-    if (h->what.size > r->from.size()) return broken("an ask for more than was offered", f.from);
+    if (h->what.size > r->from.size() || h->from > h->what.size) return broken("an ask for more than was offered", f.from);
     bool const first = with(at(f.from), [&]<class E>(E& wire) {
         if constexpr (joins<E>) return wire.push_instead(h->ticket);
         else return false;
     });
-    if (first) begin_push(*r, h->what);
+    if (first) begin_push(*r, h->what, h->from);
 }
 
 template <class World, class Route, protocol_set Use>
-void engine<World, Route, Use>::begin_push(request& r, wire::cts const& wanted) noexcept {
+void engine<World, Route, Use>::begin_push(request& r, wire::cts const& wanted, std::uint64_t from) noexcept {
     withdraw_offer(r);
     r.other = {wanted.to_index, wanted.to_generation};
     r.total = wanted.size;
-    r.moved = 0;
+    r.moved = from;
     r.at = phase::pushing;
     ++active_;
     pushes_.push_back(r);
@@ -316,9 +267,11 @@ bool engine<World, Route, Use>::push_chunk(E& wire, request& r) noexcept {
         if (auto loan = wire.lend(r.peer, n)) {
             auto cell = wire.reserve(r.peer, sizeof(wire::chunk_loan));
             if (!cell) return wire.revoke(std::move(loan)), false;
-            r.from.read(r.moved, loan.memory());
-            wire::write(cell.payload(), wire::chunk_loan{r.other.index, r.other.generation, r.moved, loan.ref(), n});
-            wire.commit(std::move(cell), static_cast<std::uint16_t>(op::chunk_loan));
+            auto const piece =
+                r.moved + n == r.total ? piece_of<E>(n, r.from) : n; // of the last one: the receiver ends soon after us
+            wire::write(cell.payload(), wire::chunk_loan{r.other.index, r.other.generation, r.moved, loan.ref(),
+                                                         static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(piece)});
+            write_loan(wire, std::move(cell), piece < n ? op::chunk_begun : op::chunk_loan, loan, {r.from, r.moved, n}, piece);
             r.moved += n;
             loanless_ = 0;
             return true;

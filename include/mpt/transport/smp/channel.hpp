@@ -57,10 +57,19 @@ public:
     /// Where the next frame goes; nothing: no room now. The slot must be published, be it as padding. The lower rank may get its
     /// first turn before it has looked the peer up; then there is nobody to wake yet, and it must do that first.
     [[gnu::always_inline]] slot<Atomics> reserve() noexcept {
-        line_type* const at = turn_.mine() && far_ != nullptr ? turn_.claim() : out_.reserve();
+        line_type* const at = our_turn() ? turn_.claim() : out_.reserve();
         if (at == nullptr) [[unlikely]]
             return {};
         slot<Atomics> const s{at, next_};
+        next_ += number_step;
+        return s;
+    }
+
+    bool our_turn() const noexcept { return turn_.mine() && far_ != nullptr; }
+    /// The same, on the turn line or nowhere: it alone takes a long frame.
+    slot<Atomics> reserve_turn() noexcept {
+        if (!our_turn()) return {};
+        slot<Atomics> const s{turn_.claim(), next_};
         next_ += number_step;
         return s;
     }

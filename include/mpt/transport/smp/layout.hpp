@@ -11,7 +11,7 @@
 ///
 ///        mailbox of sender s in the slice of r
 ///        +-----------------+-----------------+--------------------------------------+
-///        | credit, lines   | turn line       | ring: `lines` cells                  |
+///        | credit, lines   | turn lines      | ring: `lines` cells                  |
 ///        +-----------------+-----------------+--------------------------------------+
 ///          r writes          both, by turns;   s writes
 ///                            used where r < s
@@ -24,6 +24,7 @@
 ///   Memory   all of it zeroed extents of the owner's slice; a mailbox of 256 lines is 16.25 KiB.
 ///   Tests    test/transport_smp_layout_test.cpp
 #pragma once
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +56,8 @@ template <class Atomics = native_atomics> struct alignas(line_pair) mailbox {
 
     word consumed;       // the credit line: frames the owner has taken from the ring
     std::uint32_t lines; // cells of the ring, a power of two
-    alignas(line_pair) line<Atomics> turn;
+    alignas(line_pair) std::array<std::byte, cache_line> before_turn; // a long frame begins here
+    line<Atomics> turn;
     alignas(line_pair) line<Atomics> ring[1]; // `lines` of them
 
     static constexpr std::size_t head_bytes = 2 * line_pair;
@@ -72,7 +74,7 @@ template <class Atomics = native_atomics> struct alignas(line_pair) mailbox {
         return m;
     }
 };
-static_assert(offsetof(mailbox<>, turn) == line_pair && offsetof(mailbox<>, ring) == mailbox<>::head_bytes);
+static_assert(offsetof(mailbox<>, turn) == line_pair + cache_line && offsetof(mailbox<>, ring) == mailbox<>::head_bytes);
 
 /// Offsets of mailboxes by sender. One writer, the owner of the slice.
 template <class Atomics = native_atomics> struct directory_entry {

@@ -11,6 +11,8 @@
 ///   "is there a frame", "is it the next one" and "is it not my own". 64 bits never come round: a line that nobody has written
 ///   for 2^32 frames (the ring, while all goes over the turn line) cannot be taken for a new one.
 ///
+///   A long frame, on the turn line only, begins in the line before and goes on here, in one piece: both lines come with one flag.
+///
 ///   Wire     64 bytes, pinned below.
 ///   Order    number: sync smp.frame, from the writer to the reader.
 ///   Memory   zeroed memory is a line that holds nothing: numbers start above 1.
@@ -27,6 +29,7 @@
 namespace mpt::inline v0::smp {
 
 inline constexpr std::size_t line_room = 52;
+inline constexpr std::size_t pair_room = cache_line + line_room; // of a long frame
 /// The size of a frame that carries nothing: a cell that was reserved and abandoned. The reader passes over it.
 inline constexpr std::uint16_t padding_size = 0xffff;
 
@@ -44,6 +47,8 @@ template <class Atomics = native_atomics> struct alignas(cache_line) line {
         auto seen = expected;
         return number.compare_exchange_strong(seen, expected, std::memory_order_acquire); // sync(smp.frame): acquire
     }
+    /// Where a frame of more than line_room bytes begins. Only where the line before belongs to this one (smp/layout: turn).
+    std::byte* long_front() noexcept { return reinterpret_cast<std::byte*>(this) - cache_line; }
     void publish(std::uint16_t frame_size, std::uint16_t frame_op, std::uint64_t n) noexcept {
         size = frame_size;
         op = frame_op;

@@ -10,16 +10,20 @@
 ///          v      <--- seen at the next lap -----------------    v
 ///        free
 ///
-///        a buffer        +------------------+----------------------------+
-///        in the slice    | returned (a line)| size bytes                 |
-///                        +------------------+----------------------------+
+///        a buffer        +------------------+----------------+----------------------------+
+///        in the slice    | returned (a line)| shown (a line) | size bytes                 |
+///                        +------------------+----------------+----------------------------+
+///                          the receiver writes  the sender writes
+///
+///   A long loan is read while it is written: the frame goes when the first piece is there, and `shown` says how far the sender is.
 ///
 ///   The receiver alone writes `returned` and the sender alone reads it, so a loan costs one transfer of that line; the
 ///   generation that a loan was made in stays private to the sender and travels in the reference. Buffers are taken in turn:
 ///   the one looked at was lent longest ago, and while it is handed out the next one's line is already on its way here.
 ///
 ///   Wire     ref = (offset of the buffer in the slice / 128) << 24 | generation. Checked against the slice on arrival.
-///   Order    the data by the frame that carries the ref (sync smp.frame); the way back: sync smp.loan.
+///   Order    the data by the frame that carries the ref (sync smp.frame), of later pieces by sync smp.piece; the way back: sync
+///            smp.loan.
 ///   Memory   none at first; grows by doubling, when no buffer is free and much memory is, to `most` buffers. Never gives back.
 ///   Cost     lend and give back are O(1): at most `glances` buffers are looked at in one call.
 ///   Tests    test/transport_smp_pool_test.cpp, test/model/loan_model_test.cpp
@@ -37,8 +41,9 @@ namespace mpt::inline v0::smp {
 using loan_ref = std::uint64_t;
 
 template <class Atomics = native_atomics> struct alignas(line_pair) loan_buffer {
-    typename Atomics::template atomic<std::uint32_t> returned; // generation of the last loan that came back
-    alignas(line_pair) std::byte data[line_pair];              // `size` of them
+    typename Atomics::template atomic<std::uint32_t> returned;                  // generation of the last loan that came back
+    alignas(cache_line) typename Atomics::template atomic<std::uint64_t> shown; // generation, and bytes that are written
+    alignas(line_pair) std::byte data[line_pair];                               // `size` of them
 
     static constexpr std::uint32_t generations = 1u << 24;
 
@@ -50,6 +55,15 @@ template <class Atomics = native_atomics> struct alignas(line_pair) loan_buffer 
     }
     bool came_back(std::uint32_t generation) const noexcept {
         return returned.load(std::memory_order_acquire) == generation; // sync(smp.loan): acquire
+    }
+
+    /// The first n bytes are written. A word of an earlier loan is told by its generation.
+    void show(std::uint32_t generation, std::size_t n) noexcept {
+        shown.store(std::uint64_t{generation} << 32 | n, std::memory_order_release); // sync(smp.piece): release
+    }
+    std::size_t shows(std::uint32_t generation) const noexcept {
+        auto const word = shown.load(std::memory_order_acquire); // sync(smp.piece): acquire
+        return word >> 32 == generation ? static_cast<std::uint32_t>(word) : 0;
     }
 
     static constexpr loan_ref refer(std::uint64_t offset, std::uint32_t generation) noexcept {

@@ -57,15 +57,48 @@ TEST_F(shmem_team, a_grid_has_rows_and_columns) {
     });
 }
 
+TEST_F(shmem_team, who_has_no_place_in_a_grid_is_in_no_team) {
+    on(7, [](auto& pe) {
+        int const me = pe.me();
+        for (auto const& [x, y] : {std::pair{3, 2}, {2, 2}, {1, 1}, {3, 3}, {1, 7}, {1 << 30, 1 << 30}}) {
+            auto both = pe.world().split_2d(x, y);
+            ASSERT_TRUE(both);
+            ASSERT_EQ(both->first != nullptr, me / x < y) << x << ' ' << y;
+            ASSERT_EQ(both->second != nullptr, me / x < y) << x << ' ' << y;
+            if (!both->first) continue;
+            std::vector<int> row, column;
+            for (int i = 0; i < 7 && i / x < y; ++i) {
+                if (i / x == me / x) row.push_back(i);
+                if (i % x == me % x) column.push_back(i);
+            }
+            EXPECT_EQ(members(*both->first), row);
+            EXPECT_EQ(members(*both->second), column);
+        }
+        auto axes = pe.world().split_3d(2, 1, 2); // four places
+        ASSERT_TRUE(axes);
+        ASSERT_EQ(std::get<0>(*axes) != nullptr, me < 4);
+        ASSERT_EQ(std::get<1>(*axes) != nullptr, me < 4);
+        ASSERT_EQ(std::get<2>(*axes) != nullptr, me < 4);
+        if (me < 4) {
+            EXPECT_EQ(members(*std::get<0>(*axes)), (std::vector{me & ~1, me | 1}));
+            EXPECT_EQ(members(*std::get<1>(*axes)), std::vector{me});
+            EXPECT_EQ(members(*std::get<2>(*axes)), (std::vector{me & ~2, me | 2}));
+        }
+        EXPECT_FALSE(pe.world().split_2d(0, 7));
+        EXPECT_FALSE(pe.world().split_2d(7, 0));
+        EXPECT_FALSE(pe.world().split_3d(7, 1, 0));
+    });
+}
+
 TEST_F(shmem_team, a_space_has_three_axes) {
     on(8, [](auto& pe) {
         int const me = pe.me();
-        auto axes = pe.world().split_3d(2, 2);
+        auto axes = pe.world().split_3d(2, 2, 2);
         ASSERT_TRUE(axes);
         EXPECT_EQ(members(*std::get<0>(*axes)), (std::vector{me & ~1, me | 1}));
         EXPECT_EQ(members(*std::get<1>(*axes)), (std::vector{me & ~2, me | 2}));
         EXPECT_EQ(members(*std::get<2>(*axes)), (std::vector{me & ~4, me | 4}));
-        EXPECT_FALSE(pe.world().split_3d(1, 0));
+        EXPECT_FALSE(pe.world().split_3d(1, 0, 8));
     });
 }
 

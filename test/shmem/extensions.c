@@ -24,10 +24,25 @@ static void grids(int me, int n) {
     EXPECT(shmemx_team_split_2d(SHMEM_TEAM_WORLD, 2, (n + 1) / 2, &x, &y) == 0);
     EXPECT(shmem_team_my_pe(x) == me % 2 && shmem_team_my_pe(y) == me / 2);
     shmem_team_destroy(x), shmem_team_destroy(y);
-    EXPECT(shmemx_team_split_2d(SHMEM_TEAM_WORLD, 1, n - 1, &x, &y) != 0 && x == SHMEM_TEAM_INVALID); /* too small */
+    EXPECT(shmemx_team_split_2d(SHMEM_TEAM_WORLD, 1, 0, &x, &y) != 0 && x == SHMEM_TEAM_NULL && y == SHMEM_TEAM_NULL);
+    EXPECT(shmemx_team_split_2d(SHMEM_TEAM_NULL, 1, 1, &x, &y) != 0 && x == SHMEM_TEAM_NULL && y == SHMEM_TEAM_NULL);
+    EXPECT(shmemx_team_split_2d(SHMEM_TEAM_WORLD, 2, 2, &x, &y) == 0); /* for others than the first four there is no place */
+    EXPECT((x == SHMEM_TEAM_NULL) == (me >= 4) && (y == SHMEM_TEAM_NULL) == (me >= 4));
+    if (x != SHMEM_TEAM_NULL) {
+        int const here = n < 4 ? n : 4;
+        static long mine, sum;
+        EXPECT(shmem_team_n_pes(x) == (me / 2 * 2 + 1 < here ? 2 : 1) && shmem_team_n_pes(y) == (me % 2 + 2 < here ? 2 : 1));
+        mine = me;
+        EXPECT(shmem_long_sum_reduce(y, &sum, &mine, 1) == 0 && sum == me % 2 + (me % 2 + 2 < here ? me % 2 + 2 : 0));
+        shmemx_team_destroy(&x), shmemx_team_destroy(&y);
+    }
     EXPECT(shmemx_team_split_3d(SHMEM_TEAM_WORLD, 2, 1, (n + 1) / 2, &x, &y, &z) == 0);
     EXPECT(shmem_team_my_pe(x) == me % 2 && shmem_team_n_pes(y) == 1 && shmem_team_my_pe(z) == me / 2);
     shmem_team_destroy(x), shmem_team_destroy(y), shmem_team_destroy(z);
+    EXPECT(shmemx_team_split_3d(SHMEM_TEAM_WORLD, 1, 1, 1, &x, &y, &z) == 0);
+    EXPECT((x == SHMEM_TEAM_NULL) == (me > 0) && (y == SHMEM_TEAM_NULL) == (me > 0) && (z == SHMEM_TEAM_NULL) == (me > 0));
+    shmem_team_destroy(x), shmem_team_destroy(y), shmem_team_destroy(z);
+    EXPECT(shmemx_team_split_3d(SHMEM_TEAM_WORLD, 1, n, 0, &x, &y, &z) != 0 && z == SHMEM_TEAM_NULL);
 }
 
 /* Odd ones and even ones, backwards, and the last PE in none; every second PE. */

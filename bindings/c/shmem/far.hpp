@@ -117,7 +117,7 @@ int split_2d(shmem_team_t parent, int range, shmem_team_config_t const* x_config
              shmem_team_config_t const* y_config, long y_mask, shmem_team_t* y);
 /// Cray's: a negative color is in no team.
 int split_color(shmem_team_t parent, int color, int key, shmem_team_t* made);
-/// Cray's: the ranges' product is at least the parent's size, or it is refused.
+/// Cray's: PEs for which the grid has no place get no team; ranges are at least 1, or it is refused.
 int split_grid(shmem_team_t parent, int x_range, int y_range, shmem_team_t* x, shmem_team_t* y);
 int split_3d(shmem_team_t parent, int x_range, int y_range, int z_range, shmem_team_t* x, shmem_team_t* y, shmem_team_t* z);
 /// The first n PEs that share memory with this one, by their numbers of all; how many there are.

@@ -145,15 +145,22 @@ int split_color(shmem_team_t parent, int color, int key, shmem_team_t* made) {
 }
 int split_grid(shmem_team_t parent, int x_range, int y_range, shmem_team_t* x, shmem_team_t* y) {
     *x = *y = SHMEM_TEAM_INVALID;
-    if (x_range < 1 || y_range < 1 || std::int64_t{x_range} * y_range < team_size(parent)) return -1;
-    return split_2d(parent, x_range, nullptr, 0, x, nullptr, 0, y);
+    auto* const t = find_team(parent);
+    if (!t) return -1;
+    return guarded([&] {
+        auto teams = t->split_2d(x_range, y_range);
+        if (!teams) return -1;
+        *x = published(here(), std::move(teams->first));
+        *y = published(here(), std::move(teams->second));
+        return 0;
+    });
 }
 int split_3d(shmem_team_t parent, int x_range, int y_range, int z_range, shmem_team_t* x, shmem_team_t* y, shmem_team_t* z) {
     *x = *y = *z = SHMEM_TEAM_INVALID;
     auto* const t = find_team(parent);
-    if (!t || z_range < 1 || std::int64_t{x_range} * y_range < (t->size() + z_range - 1) / z_range) return -1;
+    if (!t) return -1;
     return guarded([&] {
-        auto teams = t->split_3d(x_range, y_range);
+        auto teams = t->split_3d(x_range, y_range, z_range);
         if (!teams) return -1;
         *x = published(here(), std::move(std::get<0>(*teams)));
         *y = published(here(), std::move(std::get<1>(*teams)));

@@ -2,6 +2,7 @@
 ///
 ///        parent   0 1 2 3 4 5 6            split_strided(1, 2, 3)         [1 3 5]
 ///                                          split_2d(3)   x axis [0 1 2] [3 4 5] [6]     y axis [0 3 6] [1 4] [2 5]
+///                                          split_2d(3, 2)       [0 1 2] [3 4 5]                [0 3] [1 4] [2 5]
 ///                                          split(colour, key)             all of a colour, by key
 ///
 ///   A split is a collective over its parent. Who is not in the new team gets none.
@@ -92,8 +93,10 @@ public:
     std::optional<maybe> split_strided(std::int32_t start, std::int32_t stride, std::int32_t size, team_config config = {});
     /// Teams of this PE's row and column; nothing where xrange < 1.
     std::optional<std::pair<maybe, maybe>> split_2d(std::int32_t xrange, team_config x = {}, team_config y = {});
-    /// Its plane's axes; nothing where a range is less than 1. Cray's extension.
-    std::optional<std::tuple<maybe, maybe, maybe>> split_3d(std::int32_t xrange, std::int32_t yrange);
+    /// The same of a grid that may have fewer places than there are PEs, or more: who has none is in no team. Cray's extension.
+    std::optional<std::pair<maybe, maybe>> split_2d(std::int32_t xrange, std::int32_t yrange);
+    /// The three axes of such a grid; nothing where a range is less than 1. Cray's extension.
+    std::optional<std::tuple<maybe, maybe, maybe>> split_3d(std::int32_t xrange, std::int32_t yrange, std::int32_t zrange);
     /// Those of one colour, ordered by key and then by number here; a negative colour: in none. Cray's extension.
     maybe split(std::int32_t colour, std::int32_t key);
 
@@ -122,8 +125,8 @@ private:
         coll::broadcast(native(), coll::place{std::as_writable_bytes(std::span{&context, 1})}, 0);
         return context;
     }
-    /// Of those of all PEs here that `in` takes, by number here.
-    template <class In> maybe of_those(In const& in, team_config config);
+    /// Of those of all PEs here that `in` takes, by number here; of none, where this PE is none of them.
+    template <class In> maybe of_those(In const& in, team_config config = {});
 };
 
 template <class Stack>
@@ -149,6 +152,7 @@ template <class Stack> auto team<Stack>::split_strided(std::int32_t start, std::
 
 template <class Stack> template <class In> auto team<Stack>::of_those(In const& in, team_config config) -> maybe {
     auto const context = new_context();
+    if (!in(me_.value)) return {};
     std::vector<std::int32_t> world;
     for (std::int32_t i = 0; i < size(); ++i)
         if (in(i)) world.push_back(who_.world(i));
@@ -163,16 +167,26 @@ template <class Stack> auto team<Stack>::split_2d(std::int32_t xrange, team_conf
     return std::pair{std::move(row), std::move(column)};
 }
 
-template <class Stack> auto team<Stack>::split_3d(std::int32_t xrange, std::int32_t yrange)
-    -> std::optional<std::tuple<maybe, maybe, maybe>> {
+template <class Stack> auto team<Stack>::split_2d(std::int32_t xrange, std::int32_t yrange)
+    -> std::optional<std::pair<maybe, maybe>> {
     if (xrange < 1 || yrange < 1) return std::nullopt;
+    auto const has_place = [=](std::int32_t i) { return i / xrange < yrange; };
+    auto row = of_those([&](std::int32_t i) { return has_place(i) && i / xrange == me_ / xrange; });
+    auto column = of_those([&](std::int32_t i) { return has_place(i) && i % xrange == me_ % xrange; });
+    return std::pair{std::move(row), std::move(column)};
+}
+
+template <class Stack> auto team<Stack>::split_3d(std::int32_t xrange, std::int32_t yrange, std::int32_t zrange)
+    -> std::optional<std::tuple<maybe, maybe, maybe>> {
+    if (xrange < 1 || yrange < 1 || zrange < 1) return std::nullopt;
     auto const x = [=](std::int32_t i) { return i % xrange; };
     auto const y = [=](std::int32_t i) { return i / xrange % yrange; };
     auto const z = [=](std::int32_t i) { return i / xrange / yrange; };
     auto const me = me_.value;
-    auto on_x = of_those([&](std::int32_t i) { return y(i) == y(me) && z(i) == z(me); }, {});
-    auto on_y = of_those([&](std::int32_t i) { return x(i) == x(me) && z(i) == z(me); }, {});
-    auto on_z = of_those([&](std::int32_t i) { return x(i) == x(me) && y(i) == y(me); }, {});
+    auto const line = [&](auto const& a, auto const& b) { // of those that have the same a and b
+        return of_those([&](std::int32_t i) { return z(i) < zrange && a(i) == a(me) && b(i) == b(me); });
+    };
+    auto on_x = line(y, z), on_y = line(x, z), on_z = line(x, y);
     return std::tuple{std::move(on_x), std::move(on_y), std::move(on_z)};
 }
 

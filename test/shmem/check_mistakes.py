@@ -22,6 +22,8 @@ FOUND = {
     'overlap': '12 bytes) overlap',
     'no context': 'shmem_ctx_int_p: ctx is SHMEM_CTX_INVALID',
     'old context': 'shmem_ctx_int_p: ctx is no context, or one that was destroyed',
+    'order of an old context': 'shmem_ctx_quiet: ctx is no context, or one that was destroyed',
+    'session of an old context': 'shmem_ctx_session_start: ctx is no context, or one that was destroyed',
     'private': 'shmem_ctx_int_p: ctx is private, and another thread made it',
     'serialized': 'shmem_ctx_putmem: ctx is serialized or private, and another thread is in a call with it',
     'no team': 'shmem_int_sum_reduce: team is SHMEM_TEAM_INVALID',
@@ -40,6 +42,8 @@ FOUND_ALWAYS = {
     'after': 'OpenSHMEM was called after shmem_finalize',
     'no context': 'SHMEM_CTX_INVALID as its context',
     'old context': 'a context that is none, or that was destroyed',
+    'order of an old context': 'a context that is none, or that was destroyed',
+    'session of an old context': 'a context that is none, or that was destroyed',
     'stack': 'is not symmetric',
     'free': 'no block of the symmetric heap begins at address',
 }

@@ -73,6 +73,16 @@ static void no_team(void) {
     EXPECT(shmem_ctx_get_team(SHMEM_CTX_INVALID, &none) != 0 && none == SHMEM_TEAM_INVALID);
     EXPECT(shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &none) == 0 && none == SHMEM_TEAM_WORLD);
     shmem_team_destroy(SHMEM_TEAM_INVALID), shmem_team_destroy(SHMEM_TEAM_WORLD), shmem_ctx_destroy(SHMEM_CTX_INVALID);
+    /* Order and hints do nothing without a context; a session may be begun twice, and ended more often. */
+    int const me = shmem_my_pe();
+    shmem_ctx_session_config_t const calls = {10};
+    shmem_ctx_fence(SHMEM_CTX_INVALID), shmem_ctx_quiet(SHMEM_CTX_INVALID), shmem_ctx_pe_quiet(SHMEM_CTX_INVALID, &me, 1);
+    shmem_ctx_session_start(SHMEM_CTX_INVALID, SHMEM_CTX_SESSION_BATCH, &calls, SHMEM_CTX_SESSION_TOTAL_OPS);
+    shmem_ctx_session_stop(SHMEM_CTX_INVALID);
+    shmem_ctx_session_start(SHMEM_CTX_DEFAULT, 0, NULL, 0),
+        shmem_ctx_session_start(SHMEM_CTX_DEFAULT, SHMEM_CTX_SESSION_SAME_AMO, NULL, 0);
+    shmem_ctx_session_stop(SHMEM_CTX_DEFAULT), shmem_ctx_session_stop(SHMEM_CTX_DEFAULT);
+    shmem_pe_quiet(NULL, 0), shmem_ctx_pe_quiet(SHMEM_CTX_DEFAULT, NULL, 0);
     EXPECT(shmem_team_sync(SHMEM_TEAM_WORLD) == 0);
 }
 

@@ -42,6 +42,8 @@ int main(int argc, char** argv) {
     IS("overlap") shmem_int_put(there + 1, there, 3, 0);
     IS("no context") shmem_ctx_int_p(SHMEM_CTX_INVALID, there, 1, 0);
     IS("old context") { shmem_ctx_destroy(ctx), shmem_ctx_int_p(ctx, there, 1, 0); }
+    IS("order of an old context") { shmem_ctx_destroy(ctx), shmem_ctx_quiet(ctx); }
+    IS("session of an old context") { shmem_ctx_destroy(ctx), shmem_ctx_session_start(ctx, 0, NULL, 0); }
     IS("private") {
         pthread_t second;
         shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx);

@@ -21,6 +21,7 @@ public:
     /// Between shmem_init and shmem_finalize.
     explicit asking(char const* function);
     asking& context(shmem_ctx_t ctx, char const* name);
+    asking& context_or_none(shmem_ctx_t ctx, char const* name) { return ctx == SHMEM_CTX_INVALID ? *this : context(ctx, name); }
     asking& team(shmem_team_t team, char const* name);
     /// A PE by the numbers of a context.
     asking& pe(shmem_ctx_t ctx, int pe, char const* name);

@@ -9,10 +9,10 @@ sys.path.insert(0, str(HERE.parent))
 import reading  # noqa: E402
 
 TABLE = HERE / 'shmem_api.tbl'
-WORDS = {'types': True, 'sized': True, 'sizes': True, 'ctx': False, 'generic': False, 'returns': True, 'since': True,
+WORDS = {'types': True, 'sized': True, 'sizes': True, 'ctx': False, 'ctx_or_none': False, 'generic': False, 'returns': True, 'since': True,
          'deprecated': False, 'extension': False, 'apart': True, 'noreturn': False, 'later': False, 'anytime': False}
 ALL_SIZES = '8,16,32,64,128,mem'
-CHECKS = ('symmetric', 'ours', 'pe', 'root', 'context', 'team', 'signal_op', 'comparison')
+CHECKS = ('symmetric', 'ours', 'pe', 'root', 'context', 'context_or_none', 'team', 'signal_op', 'comparison')
 PARAMETER = re.compile(r'(\w+): (\w+)(?:\[(.*)\])?$')
 SAME_TYPE = {'int8_t': 'signed char', 'int16_t': 'short', 'int32_t': 'int', 'int64_t': 'long', 'ptrdiff_t': 'long', 'uint8_t': 'unsigned char',
              'uint16_t': 'unsigned short', 'uint32_t': 'unsigned int', 'uint64_t': 'unsigned long', 'size_t': 'unsigned long'}  # LP64
@@ -36,6 +36,7 @@ class Parameter:
 
 
 CTX = Parameter('ctx', Kind('shmem_ctx_t', 'context'))
+CTX_OR_NONE = Parameter('ctx', Kind('shmem_ctx_t', 'context_or_none'))
 
 
 @dataclasses.dataclass
@@ -49,7 +50,7 @@ class Function:
     ctx: bool = False
 
     def parameters(self):
-        return [CTX] * self.ctx + self.family.parameters
+        return [CTX_OR_NONE if 'ctx_or_none' in self.family.words else CTX] * self.ctx + self.family.parameters
 
     def returns(self):
         return self.element if self.family.returns == 'T' else self.family.returns
@@ -85,6 +86,7 @@ class Family:
 
     returns = property(lambda self: self.words.get('returns', 'void').replace('*', ' *'))
     later = property(lambda self: 'later' in self.words)
+    has_twin = property(lambda self: 'ctx' in self.words or 'ctx_or_none' in self.words)
 
     def typed(self, ctx):
         """The functions of each type; the one function of a family without types."""
@@ -104,7 +106,7 @@ class Family:
         return Function(self, name.replace('shmem_', 'shmem_ctx_', 1) if ctx else name, element, width, type_name, ctx)
 
     def functions(self):
-        return [f for ctx in [False] + [True] * ('ctx' in self.words) for f in self.typed(ctx) + self.sized(ctx)]
+        return [f for ctx in [False] + [True] * self.has_twin for f in self.typed(ctx) + self.sized(ctx)]
 
     def generic(self):
         """The name of the macro of C11 and of the overloads of C++."""

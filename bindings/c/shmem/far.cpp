@@ -90,10 +90,12 @@ void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* co
 }
 
 void fence(shmem_ctx_t ctx) {
+    if (ctx == SHMEM_CTX_INVALID) return;
     context_of(ctx);
     guarded([] { here().memory().fence(); });
 }
 void quiet(shmem_ctx_t ctx) {
+    if (ctx == SHMEM_CTX_INVALID) return;
     context_of(ctx);
     guarded([] { here().memory().quiet(); });
 }

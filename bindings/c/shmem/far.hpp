@@ -47,6 +47,7 @@ void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, 
 /// Without what it was, and complete at quiet.
 void change(shmem_ctx_t ctx, operation op, element_kind kind, void* cell, void const* value, int pe);
 void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* cond, void const* value, void* old, int pe);
+/// Of SHMEM_CTX_INVALID: nothing.
 void fence(shmem_ctx_t ctx);
 void quiet(shmem_ctx_t ctx);
 /// The PE may sleep over what was stored.
@@ -136,7 +137,9 @@ int register_thread();
 void unregister_thread();
 void tell_use(int* places, int* unused, int* owned, int* contexts, int* threads);
 /// Sessions of a context are hints that this library does not need. An unknown context ends the job.
-inline void session_hint(shmem_ctx_t ctx, long = 0, shmem_ctx_session_config_t const* = nullptr, long = 0) { context_of(ctx); }
+inline void session_hint(shmem_ctx_t ctx, long = 0, shmem_ctx_session_config_t const* = nullptr, long = 0) {
+    if (ctx != SHMEM_CTX_INVALID) context_of(ctx);
+}
 
 // --- collectives: over a team they return 0, over none at all another number; lengths are bytes -------------------------------
 void barrier_all();

@@ -34,6 +34,7 @@ def check(function, p):
         'pe': lambda: f'.pe({context}, {p.name}, {name})',
         'root': lambda: f'.root(team, {p.name}, {name})',
         'context': lambda: f'.context({p.name}, {name})',
+        'context_or_none': lambda: f'.context_or_none({p.name}, {name})',
         'team': lambda: f'.team({p.name}, {name})',
         'signal_op': lambda: f'.signal_op({p.name}, {name})',
         'comparison': lambda: f'.comparison({p.name}, {name})',

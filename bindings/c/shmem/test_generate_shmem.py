@@ -44,7 +44,7 @@ shmem_@_sum_reduce types=sums generic apart=may returns=int since=1.5: Sums.
     team: TEAM, dest: DEST[n], source: SOURCE[n], n: COUNT
     -> reduce<T>(team, dest, source, n)
 section Second:
-shmem_fence ctx since=1.3: Orders.
+shmem_fence ctx_or_none since=1.3: Orders.
     -> fence(ctx)
 shmem_more anytime noreturn returns=void* since=1.3: More.
     pe: PE, more: MORE
@@ -104,7 +104,7 @@ ENTRY_LINES = [
     'asking{"shmem_ctx_put8"}.context(ctx, "ctx").symmetric(dest, (nelems) * 1, "dest").pe(ctx, pe, "pe")',
     'asking{"shmem_int_sum_reduce"}.team(team, "team").symmetric(', ', true);',
     'return get_one<int64_t>(SHMEM_CTX_DEFAULT, source, pe);', 'void shmem_fence(void) __attribute__((weak, alias("pshmem_fence")));',
-    'void pshmem_ctx_fence(shmem_ctx_t ctx) {', 'void *pshmem_more(int pe, ...) { return more(pe); }',
+    'void pshmem_ctx_fence(shmem_ctx_t ctx) {', 'asking{"shmem_ctx_fence"}.context_or_none(ctx, "ctx");', 'void *pshmem_more(int pe, ...) { return more(pe); }',
 ]
 
 

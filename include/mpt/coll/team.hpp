@@ -334,6 +334,10 @@ public:
                 return;
             if (i % 256 == 0) lane.enter([&](auto&) { lane.step(); });
         }
+        for (std::uint32_t i = 0; i < few_yields && lane.facts().scarce; ++i) {
+            lane.world().yield();
+            if (come()) return;
+        }
         auto doubt = suspect();
         lane.wait({wait_for::receive, wire_.context(), who_->world(from), call_.label(s), size},
                   [&](auto&) { return come() || doubt(); });
@@ -344,6 +348,9 @@ public:
 
 private:
     static constexpr std::uint32_t most_looks = 4096; // without asking whether the job goes on
+    // Where CPUs are scarce, before the wires are looked at: whom we wait for has mostly come when our turn comes again.
+    // origin: barrier of 3, 4 and 8 PEs on two cores in 1.34, 2.6 and 5.9 us, without these yields in 1.54, 2.8 and 6.9
+    static constexpr std::uint32_t few_yields = 3;
     suspicion<lane<Stack>> suspect() const noexcept {
         shown_sizes shown;
         if (wrong_ && wrong_->shown && meeting_) shown = {meeting_->room.get(), meeting_->shown_by, *wrong_->shown};

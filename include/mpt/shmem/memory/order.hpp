@@ -22,8 +22,10 @@ template <class Stack> template <class T> T memory<Stack>::seen(T const* own) no
     return atomic_ref<T>{const_cast<T&>(*own)}.load(std::memory_order_acquire); // sync(shmem.word): acquire
 }
 
-/// Looks at the word alone first, and at the wires now and then. Where nobody sleeps soon nobody rings, so it looks long, and soon
-/// yields between: other programs may have left two PEs on one CPU.
+/// Looks at the word alone first, more seldom at what others ask of this PE's static data, and at the wires now and then. Where nobody
+/// sleeps soon nobody rings, so it looks long, and soon yields between: other programs may have left two PEs on one CPU.
+/// origin: a flag there and back by 2 PEs without a common cache; of static data 0.46 and 0.54 us (p, put_signal), of the heap 0.24, where
+/// it looked at both at every 256th look 0.78, 0.67 and 0.27.
 template <class Stack> template <class Come> void memory<Stack>::await(Come const& come) {
     auto& lane = run_->lane_of(context_);
     auto const alone = lane.looks();
@@ -31,7 +33,8 @@ template <class Stack> template <class Come> void memory<Stack>::await(Come cons
     for (std::uint32_t i = 1; i <= looks; ++i) {
         if (come()) [[likely]]
             return;
-        if (i % 256 != 0) continue;
+        if (i % 32 == 0) lane.run_hooks();
+        if (i % 128 != 0) continue;
         look_around();
         if (i > alone) run_->world().yield();
     }

@@ -1,5 +1,7 @@
+#include <array>
 #include <atomic>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <mpt/rma/window.hpp>
@@ -315,6 +317,49 @@ TYPED_TEST(rma_window, threads_of_one_rank_update_the_same_elements) {
             w->free();
         }
     });
+}
+
+/// What the short ways of the C interface ask for.
+TYPED_TEST(rma_window, rows_that_are_mapped_change_at_once_or_not_at_all) {
+    for (bool const rows : {false, true})
+        this->job(2, [rows](auto world) {
+            auto const w =
+                rma_window<TypeParam>::make(world, {.how = rma::flavor::shared, .size = 64, .unit = 8, .rows_locked = rows});
+            std::fill_n(&at(*w, 0), 8, 10);
+            world.barrier();
+            std::array<std::int64_t, 8> const with{1, 2, 3, 4, 5, 6, 7, 8};
+            std::array<std::int64_t, 8> was{};
+            auto const change = [&](std::size_t n, element_kind kind, std::int64_t place, operation op) {
+                return w->try_change_row(with.data(), was.data(), n, kind, 0, place, op);
+            };
+            auto const swap = [&](std::int64_t expected, std::int64_t next) {
+                std::int64_t seen = -1;
+                EXPECT_TRUE(w->try_swap(&next, &expected, &seen, sizeof next, 0, 0));
+                return seen;
+            };
+            EXPECT_FALSE(change(24, element_kind::int64, 2, operation::sum)) << "no epoch is open";
+            std::int64_t fetched = 0;
+            for (auto const kind : {rma::lock_kind::shared, rma::lock_kind::exclusive}) {
+                w->lock(kind, 0);
+                EXPECT_TRUE(change(24, element_kind::int64, 2, operation::sum));
+                for (std::size_t i = 0; i < 3; ++i) fetched += was[i];
+                EXPECT_FALSE(change(24, element_kind::int64, 6, operation::sum)) << "8 bytes are outside";
+                EXPECT_FALSE(change(8, element_kind::c_wchar, 2, operation::sum)) << "it is not defined";
+                EXPECT_FALSE(change(8, element_kind::int_int, 2, operation::replace)) << "a pair";
+                EXPECT_TRUE(change(8, element_kind::int64, 5, operation::no_op));
+                EXPECT_EQ(was[0], 10) << "and nothing was done";
+                for (std::int64_t seen = 10, next = 0; seen != next;) next = std::exchange(seen, swap(seen, seen + 1));
+                w->unlock(0);
+            }
+            world.barrier();
+            // Four times: what was there is 10, and what was added before.
+            EXPECT_EQ(world.allreduce(fetched), 3 * 4 * 10 + (0 + 1 + 2 + 3) * (1 + 2 + 3));
+            if (world.rank() == 0) {
+                EXPECT_EQ(at(*w, 0), 14) << "swaps of those that expected what was there";
+                for (int i = 0; i < 3; ++i) EXPECT_EQ(at(*w, 2 + i), 10 + 4 * (i + 1));
+            }
+            w->free();
+        });
 }
 
 TYPED_TEST(rma_window, parts_that_loads_reach_are_told) {

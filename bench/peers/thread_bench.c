@@ -81,7 +81,7 @@ static void stream(int thread, struct job const* j) {
 
 /* --- one-sided operations -------------------------------------------------------------------------------------------- */
 
-static char* data;
+static char *data, *results;
 
 static MPI_Aint place_of(int thread, struct job const* j) { return thread * (j->bytes > apart ? j->bytes : apart); }
 static MPI_Win win_of(int thread, struct job const* j) { return wins[j->own ? thread : 0]; }
@@ -96,6 +96,11 @@ static void get(int thread, struct job const* j) {
 static void accumulate(int thread, struct job const* j) {
     int const n = (int)(j->bytes / 8);
     MPI_Accumulate(data + thread * apart, n, MPI_DOUBLE, 1, thread * apart, n, MPI_DOUBLE, MPI_SUM, win_of(thread, j));
+}
+static void get_accumulate(int thread, struct job const* j) {
+    int const n = (int)(j->bytes / 8);
+    MPI_Get_accumulate(data + thread * apart, n, MPI_DOUBLE, results, n, MPI_DOUBLE, 1, thread * apart, n, MPI_DOUBLE, MPI_SUM,
+                       win_of(thread, j));
 }
 static void fetch_and_op(int thread, struct job const* j) {
     long const one = 1;
@@ -116,6 +121,7 @@ static void compare_and_swap(int thread, struct job const* j) {
 AND_FLUSH(put, 1)
 AND_FLUSH(get, 1)
 AND_FLUSH(accumulate, 1)
+AND_FLUSH(get_accumulate, 1)
 AND_FLUSH(fetch_and_op, 1)
 AND_FLUSH(compare_and_swap, 1)
 AND_FLUSH(put, 64)
@@ -130,7 +136,8 @@ static void open_windows(int n, long bytes, void* own, MPI_Info hints) {
         memset(base, 0, (size_t)bytes);
         MPI_Win_lock_all(0, wins[i]);
     }
-    data = zeroed(1, (size_t)bytes);
+    data = zeroed(2, (size_t)bytes);
+    results = data + bytes;
     MPI_Barrier(MPI_COMM_WORLD);
 }
 static void close_windows(int n) {
@@ -194,6 +201,7 @@ static void rma_on(char const* end, void* own, long bytes, MPI_Info hints) {
     } const all[] = {{"put", put_1, 1, 1},
                      {"get", get_1, 1, 1},
                      {"accumulate", accumulate_1, 1, 1},
+                     {"get_accumulate", get_accumulate_1, 1, 1},
                      {"fetch_and_op", fetch_and_op_1, 0, 1},
                      {"compare_and_swap", compare_and_swap_1, 0, 1},
                      {"put_bw", put_64, 1, 64},

@@ -46,28 +46,39 @@ struct named_part {
     }
 };
 
-/// One element of a predefined type in a window, where all of it is good.
-struct named_element {
+/// Elements of a predefined type in a row in a window, and a predefined operation, where all of it is good.
+struct named_row {
     rma_window* of = nullptr;
     element_kind kind{};
+    std::size_t count = 0;
 
-    [[gnu::always_inline]] bool find(binding const& b, MPI_Datatype t, int rank, MPI_Aint displacement, MPI_Win w) noexcept {
-        if (checked || !b.is_ready() || displacement < 0) [[unlikely]]
+    std::size_t bytes() const noexcept { return count * facts(kind).size; }
+    [[gnu::always_inline]] bool find(binding const& b, int n, MPI_Datatype t, int rank, MPI_Aint displacement,
+                                     MPI_Win w) noexcept {
+        if (checked || !b.is_ready() || displacement < 0 || n <= 0) [[unlikely]]
             return false;
         auto* const window = b.wins.find_handle(w);
         auto const* const type = b.datatypes.find_handle(t);
-        if (!window || !type || !is_basic(type->type) || static_cast<unsigned>(rank) >= static_cast<unsigned>(window->size()))
-            [[unlikely]]
+        if (!window || !type || !type->committed || !is_basic(type->type) ||
+            static_cast<unsigned>(rank) >= static_cast<unsigned>(window->size())) [[unlikely]]
             return false;
         of = &window_of(*window);
         kind = type->type.element();
+        count = static_cast<std::size_t>(n);
         return true;
+    }
+    /// What was found is changed. False: nothing was done.
+    [[gnu::always_inline]] bool change(void const* from, void* result, int rank, MPI_Aint displacement,
+                                       operation what) const noexcept {
+        return (count == 1 && of->try_change(from, result, kind, mpt::rank{rank}, displacement, what)) ||
+               of->try_change_row(from, result, bytes(), kind, mpt::rank{rank}, displacement, what);
     }
 };
 std::optional<operation> predefined(binding const& b, MPI_Op op) noexcept {
     auto const* const o = b.operations.find_handle(op);
     return o ? o->predefined : std::nullopt;
 }
+bool is_memory(void const* at) noexcept { return at != MPI_BOTTOM && at != MPI_IN_PLACE; }
 
 } // namespace
 
@@ -94,37 +105,55 @@ int Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int t
 int Accumulate(void const* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
                int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
     auto& b = here();
-    named_element e;
-    bool const one = origin_count == 1 && target_count == 1 && origin_datatype == target_datatype && origin_addr;
-    if (!one || !e.find(b, origin_datatype, target_rank, target_disp, win)) [[unlikely]]
+    named_row r;
+    bool const alike = origin_count == target_count && origin_datatype == target_datatype && is_memory(origin_addr);
+    if (!alike || !r.find(b, origin_count, origin_datatype, target_rank, target_disp, win)) [[unlikely]]
         return otherwise::Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
                                      target_datatype, op, win);
     auto const what = predefined(b, op);
-    if (!what || *what == operation::no_op ||
-        !e.of->try_change(origin_addr, nullptr, e.kind, mpt::rank{target_rank}, target_disp, *what)) [[unlikely]]
+    if (!what || *what == operation::no_op || !r.change(origin_addr, nullptr, target_rank, target_disp, *what)) [[unlikely]]
         return otherwise::Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
                                      target_datatype, op, win);
+    return MPI_SUCCESS;
+}
+
+int Get_accumulate(void const* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count,
+                   MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count,
+                   MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+    auto& b = here();
+    named_row r;
+    bool const alike = result_count == target_count && result_datatype == target_datatype && is_memory(result_addr);
+    if (!alike || !r.find(b, target_count, target_datatype, target_rank, target_disp, win)) [[unlikely]]
+        return otherwise::Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
+                                         target_rank, target_disp, target_count, target_datatype, op, win);
+    auto const what = predefined(b, op);
+    bool const has_origin = what == operation::no_op ||
+                            (origin_count == target_count && origin_datatype == target_datatype && is_memory(origin_addr));
+    if (!what || !has_origin || !r.change(origin_addr, result_addr, target_rank, target_disp, *what)) [[unlikely]]
+        return otherwise::Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype,
+                                         target_rank, target_disp, target_count, target_datatype, op, win);
     return MPI_SUCCESS;
 }
 
 int Fetch_and_op(void const* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
                  MPI_Op op, MPI_Win win) {
     auto& b = here();
-    named_element e;
-    if (!origin_addr || !result_addr || !e.find(b, datatype, target_rank, target_disp, win)) [[unlikely]]
+    named_row one;
+    if (!is_memory(result_addr) || !one.find(b, 1, datatype, target_rank, target_disp, win)) [[unlikely]]
         return otherwise::Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
     auto const what = predefined(b, op);
-    if (!what || !e.of->try_change(origin_addr, result_addr, e.kind, mpt::rank{target_rank}, target_disp, *what)) [[unlikely]]
+    bool const has_origin = what == operation::no_op || is_memory(origin_addr);
+    if (!what || !has_origin || !one.change(origin_addr, result_addr, target_rank, target_disp, *what)) [[unlikely]]
         return otherwise::Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win);
     return MPI_SUCCESS;
 }
 
 int Compare_and_swap(void const* origin_addr, void const* compare_addr, void* result_addr, MPI_Datatype datatype,
                      int target_rank, MPI_Aint target_disp, MPI_Win win) {
-    named_element e;
-    if (!origin_addr || !compare_addr || !result_addr || !e.find(here(), datatype, target_rank, target_disp, win) ||
-        !is_comparable(e.kind) ||
-        !e.of->try_swap(origin_addr, compare_addr, result_addr, facts(e.kind).size, mpt::rank{target_rank}, target_disp))
+    named_row one;
+    if (!is_memory(origin_addr) || !is_memory(compare_addr) || !is_memory(result_addr) ||
+        !one.find(here(), 1, datatype, target_rank, target_disp, win) || !is_comparable(one.kind) ||
+        !one.of->try_swap(origin_addr, compare_addr, result_addr, one.bytes(), mpt::rank{target_rank}, target_disp))
         [[unlikely]]
         return otherwise::Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win);
     return MPI_SUCCESS;

@@ -1,7 +1,9 @@
 // Chapter 12 of the C interface: what is written, read and updated through windows, and the epochs in which it may be.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <future>
+#include <numeric>
 #include <set>
 
 #include "shared.hpp"
@@ -743,6 +745,57 @@ TEST(COneSided, WhatOnlyFetchesReadsNoOrigin) {
     });
 }
 
+/// Elements of a row are of any sort that the operation is defined on, and go by the short way or the long one.
+TEST(COneSided, RowsOfAPredefinedTypeAreCombinedInEveryEpoch) {
+    struct pair {
+        int value, place;
+    };
+    for (char const* const granularity : {"0", "65536"})
+        ranks(2, [granularity](int me, int) {
+            MPI_Info hints = MPI_INFO_NULL;
+            MPI_Info_create(&hints);
+            MPI_Info_set(hints, "mpi_accumulate_granularity", granularity);
+            MPI_Win w = MPI_WIN_NULL;
+            double* mine = nullptr;
+            MPI_Win_allocate(64 * sizeof(double), sizeof(double), hints, MPI_COMM_WORLD, &mine, &w);
+            MPI_Info_free(&hints);
+            std::fill_n(mine, 64, 1.0);
+            MPI_Barrier(MPI_COMM_WORLD);
+            std::array<double, 8> with{}, was{};
+            std::iota(with.begin(), with.end(), 0.5);
+            std::array<pair, 2> const pairs{{{3, 1}, {4, 2}}};
+            std::array<pair, 2> found{{{0, 0}, {0, 0}}};
+            for (int const kind : {MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED}) {
+                int const row = kind == MPI_LOCK_SHARED ? 32 : 0, other = 1 - me;
+                auto const add = [&](double* result) {
+                    return result ? MPI_Get_accumulate(with.data(), 8, MPI_DOUBLE, result, 8, MPI_DOUBLE, other, row, 8,
+                                                       MPI_DOUBLE, MPI_SUM, w)
+                                  : MPI_Accumulate(with.data(), 8, MPI_DOUBLE, other, row, 8, MPI_DOUBLE, MPI_SUM, w);
+                };
+                auto const read = [&](void* result, int n, MPI_Datatype type, int place) {
+                    return MPI_Get_accumulate(nullptr, 0, MPI_DATATYPE_NULL, result, n, type, other, place, n, type, MPI_NO_OP,
+                                              w);
+                };
+                MPI_Win_lock(kind, other, 0, w);
+                ok(add(nullptr));
+                ok(add(was.data()));
+                for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(was[i], 1 + with[i]);
+                ok(read(was.data(), 8, MPI_DOUBLE, row));
+                for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(was[i], 1 + 2 * with[i]);
+                ok(MPI_Accumulate(with.data(), 4, MPI_C_DOUBLE_COMPLEX, other, row + 8, 4, MPI_C_DOUBLE_COMPLEX, MPI_PROD, w));
+                ok(read(was.data(), 1, MPI_C_DOUBLE_COMPLEX, row + 8));
+                EXPECT_EQ(was[0], -1.0) << "(1 + i) * (0.5 + 1.5 i)";
+                EXPECT_EQ(was[1], 2.0);
+                ok(MPI_Accumulate(pairs.data(), 2, MPI_2INT, other, row + 16, 2, MPI_2INT, MPI_REPLACE, w));
+                ok(read(found.data(), 2, MPI_2INT, row + 16));
+                EXPECT_EQ(found[0].value * 10 + found[0].place, 31);
+                EXPECT_EQ(found[1].value * 10 + found[1].place, 42);
+                MPI_Win_unlock(other, w);
+            }
+            MPI_Win_free(&w);
+        });
+}
+
 TEST(COneSided, WrongArgumentsAreTheWindowsErrors) {
     ranks(2, [](int, int) {
         counter const c;
@@ -776,6 +829,27 @@ TEST(COneSided, WrongArgumentsAreTheWindowsErrors) {
         expect_failure(MPI_Fetch_and_op(&x, nullptr, MPI_LONG, 0, 0, MPI_SUM, w), MPI_ERR_BUFFER, {"result_addr is a null"});
         expect_failure(MPI_Fetch_and_op(nullptr, &y, MPI_LONG, 0, 0, MPI_SUM, w), MPI_ERR_BUFFER, {"origin_addr is a null"});
         expect_failure(MPI_Compare_and_swap(&x, nullptr, &y, MPI_LONG, 0, 0, w), MPI_ERR_BUFFER, {"compare_addr is a null"});
+        expect_failure(MPI_Accumulate(&x, 2, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, w), MPI_ERR_ARG, {"MPI_Accumulate"});
+        expect_failure(MPI_Accumulate(&x, 2, MPI_LONG, 0, 0, 2, MPI_LONG, MPI_SUM, w), MPI_ERR_RMA_RANGE, {"MPI_Accumulate"});
+        auto const fetch = [&](void* at, int n, void* into, int m, int k, MPI_Op op) {
+            return MPI_Get_accumulate(at, n, MPI_LONG, into, m, MPI_LONG, 0, 0, k, MPI_LONG, op, w);
+        };
+        expect_failure(fetch(nullptr, 1, &y, 1, 1, MPI_SUM), MPI_ERR_BUFFER, {"origin_addr is a null"});
+        expect_failure(fetch(&x, 1, nullptr, 1, 1, MPI_NO_OP), MPI_ERR_BUFFER, {"result_addr is a null"});
+        expect_failure(fetch(&x, 1, &y, 1, -1, MPI_SUM), MPI_ERR_COUNT, {"target_count is -1"});
+        expect_failure(fetch(&x, 1, &y, 1, 1, MPI_OP_NULL), MPI_ERR_OP, {"op is MPI_OP_NULL"});
+        for (auto* const at : {static_cast<void*>(&x), MPI_IN_PLACE}) {
+            void* const other = at == &x ? MPI_IN_PLACE : &x;
+            expect_failure(fetch(at, 1, other, 1, 1, MPI_SUM), MPI_ERR_BUFFER, {"is MPI_IN_PLACE"});
+            expect_failure(MPI_Fetch_and_op(at, other, MPI_LONG, 0, 0, MPI_SUM, w), MPI_ERR_BUFFER, {"is MPI_IN_PLACE"});
+            expect_failure(MPI_Compare_and_swap(at, other, &y, MPI_LONG, 0, 0, w), MPI_ERR_BUFFER, {"is MPI_IN_PLACE"});
+        }
+        MPI_Datatype single = MPI_DATATYPE_NULL;
+        MPI_Type_contiguous(1, MPI_LONG, &single);
+        expect_failure(MPI_Accumulate(&x, 1, single, 0, 0, 1, single, MPI_SUM, w), MPI_ERR_TYPE, {"not committed"});
+        MPI_Type_free(&single);
+        expect_failure(MPI_Accumulate(MPI_IN_PLACE, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, w), MPI_ERR_BUFFER,
+                       {"origin_addr is MPI_IN_PLACE"});
         MPI_Win_unlock_all(w);
         EXPECT_EQ(c.of(0), 0);
         EXPECT_EQ(c.of(1), 0);

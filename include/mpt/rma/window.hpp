@@ -143,19 +143,29 @@ public:
         return copy_bytes(into, p, n), true;
     }
     /// One element that combine_one() takes. result: null where nobody asks what it was. False: nothing was done.
-    bool try_change(void const* from, void* result, element_kind kind, rank target, std::int64_t displacement,
-                    operation op) noexcept {
+    [[gnu::always_inline]] bool try_change(void const* from, void* result, element_kind kind, rank target,
+                                           std::int64_t displacement, operation op) noexcept {
         auto& t = at(target);
         auto* const p = is_locked(t) ? nullptr : open_here(target, displacement, 0, facts(kind).size);
         return p != nullptr && inside(t, [&] {
                    return combine_one(op, kind, p, static_cast<std::byte const*>(from), static_cast<std::byte*>(result));
                });
     }
-    /// One element that swap_one() takes. False: nothing was done.
+    /// n bytes of elements of one kind in a row, also of those that are locked, or that another thread has. No pairs. result: as above.
+    /// False: nothing was done.
+    [[gnu::noinline]] bool try_change_row(void const* from, void* result, std::size_t n, element_kind kind, rank target,
+                                          std::int64_t displacement, operation op) noexcept {
+        auto* const p = facts(kind).is_pair() ? nullptr : open_here(target, displacement, 0, n);
+        return p != nullptr && change_row(at(target), {reinterpret_cast<std::uintptr_t>(p), n}, kind, op,
+                                          static_cast<std::byte const*>(from), static_cast<std::byte*>(result));
+    }
+    /// One element that swap_one() takes, or that is locked. False: nothing was done.
     bool try_swap(void const* from, void const* expected, void* result, std::size_t size, rank target,
                   std::int64_t displacement) noexcept {
         auto& t = at(target);
-        auto* const p = is_locked(t) ? nullptr : open_here(target, displacement, 0, size);
+        auto* const p = open_here(target, displacement, 0, size);
+        if (p != nullptr && is_locked(t)) [[unlikely]]
+            return swap_locked(t, p, from, expected, result, size), true;
         return p != nullptr && inside(t, [&] {
                    return swap_one(size, p, static_cast<std::byte const*>(expected), static_cast<std::byte const*>(from),
                                    static_cast<std::byte*>(result));
@@ -288,6 +298,10 @@ private:
                     std::byte* old);
     void update(char const* call, own_source const* from, own_sink const* result, target_place const& to, operation op);
     bool update_row(own_source const& from, target_type& t, target_place const& to, operation op);
+    bool change_row(target_type& t, memory_run const& run, element_kind kind, operation op, std::byte const* operand,
+                    std::byte* old);
+    static void swap_locked(target_type& t, std::byte* p, void const* from, void const* expected, void* result,
+                            std::size_t size) noexcept;
     void update_here(both_sides const& data, target_type& t, typed_runs const& there);
     void update_there(char const* call, both_sides const& data, target_type& t, typed_runs const& there);
     memory_run element_at(char const* call, target_type const& t, rank r, std::int64_t displacement, std::size_t n) const;
@@ -358,29 +372,6 @@ template <class Stack> struct window<Stack>::extent {
     std::uint64_t origin, first, n, data;
     bool is_mapped = false;
 };
-
-namespace detail {
-
-/// Cuts what is there into pieces of whole units: f(runs, offset of the first byte, bytes).
-template <class F> void in_pieces(typed_runs const& there, std::size_t most, std::size_t unit, F f) {
-    std::array<memory_run, letter_runs> runs;
-    for (std::size_t at = 0; at < there.size();) {
-        auto piece = there.list(at, most / unit * unit, runs);
-        if (auto const rest = piece.bytes % unit; rest != 0) piece = there.list(at, piece.bytes - rest, runs);
-        f(std::span<memory_run const>{runs}.first(piece.runs), at, piece.bytes);
-        at += piece.bytes;
-    }
-}
-
-/// A piece of a source as bytes in a row: in place, or in the buffer.
-inline std::byte const* piece_of(source const& from, std::size_t at, std::size_t n, std::vector<std::byte>& buffer) {
-    if (from.is_contiguous()) return from.data() + at;
-    buffer.resize(n);
-    from.read(at, buffer);
-    return buffer.data();
-}
-
-} // namespace detail
 
 /// Makes a window together with the other ranks of `parent`, which need not stay. Throws mpt::error(no_memory) on all of them where one
 /// has none.

@@ -42,12 +42,16 @@ bool window<Stack>::update_row(own_source const& from, target_type& t, target_pl
     auto const mine = from.type.contiguous_run(from.count), there = to.type.contiguous_run(to.count);
     if (!mine || !there || op == operation::no_op) return false;
     auto const* const p = plain(t, to, mine->bytes, *there);
-    element_action const action{op, to.type.element()};
-    if (!p || !action.is_valid()) return false;
-    memory_run const run{reinterpret_cast<std::uintptr_t>(p), static_cast<std::uint64_t>(mine->bytes)};
-    combine_at(t, is_locked(t) ? action.under_lock() : action, {&run, 1},
-               static_cast<std::byte const*>(from.address) + mine->offset, nullptr);
-    return true;
+    return p && change_row(t, {reinterpret_cast<std::uintptr_t>(p), static_cast<std::uint64_t>(mine->bytes)}, to.type.element(),
+                           op, static_cast<std::byte const*>(from.address) + mine->offset, nullptr);
+}
+
+/// False where the operation is not defined on that kind.
+template <class Stack> bool window<Stack>::change_row(target_type& t, memory_run const& run, element_kind kind, operation op,
+                                                      std::byte const* operand, std::byte* old) {
+    element_action const action{op, kind};
+    if (!action.is_valid()) return false;
+    return combine_at(t, is_locked(t) ? action.under_lock() : action, {&run, 1}, operand, old), true;
 }
 
 /// f(), which changes an element of the target by the processor. False: it belongs to another, and f was not called; or f says so.
@@ -174,6 +178,12 @@ template <class Stack> void window<Stack>::fetch_and_op(void const* from, void* 
                           static_cast<std::byte*>(result));
     }
     get_accumulate({from, 1, type}, {result, 1, type}, {target, displacement, 1, type}, op);
+}
+
+template <class Stack> void window<Stack>::swap_locked(target_type& t, std::byte* p, void const* from, void const* expected,
+                                                       void* result, std::size_t size) noexcept {
+    rma::compare_and_swap(size, p, static_cast<std::byte const*>(expected), static_cast<std::byte const*>(from),
+                          static_cast<std::byte*>(result), t.sync->wide, true);
 }
 
 template <class Stack> void window<Stack>::compare_and_swap(void const* from, void const* expected, void* result,

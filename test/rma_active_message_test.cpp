@@ -1,4 +1,5 @@
 #include <atomic>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -44,11 +45,11 @@ TEST(rma_active_message, is_taken_back_where_nobody_has_begun) {
 }
 
 /// Ranks over streams, which reach each other's memory by agents alone; nobody gives up asking before he is answered.
-template <class F> void on_streams(rma::flavor how, std::uint32_t looks, F&& fn) {
+template <class F> void on_streams(rma::flavor how, std::uint32_t looks, F&& fn, std::size_t numbers = 16) {
     using stack = mpt::local_stream_stack;
     over<stack>::job(2, [&](auto world) {
         auto const& s = world.native();
-        std::vector<std::int64_t> own(16, 5);
+        std::vector<std::int64_t> own(numbers, 5);
         rma::wanted const w{.how = how,
                             .memory =
                                 how == rma::flavor::create ? std::as_writable_bytes(std::span{own}) : std::span<std::byte>{},
@@ -123,6 +124,90 @@ TEST(rma_active_message, for_memory_that_is_not_attached_is_refused_and_goes_ano
         EXPECT_EQ(own[0], world.rank() == 1 ? 9 : 5);
         EXPECT_EQ(own[1], 5);
     });
+}
+
+/// Three pieces each, the last one short enough for a line.
+TEST(rma_active_message, of_more_than_a_line_holds_goes_by_pieces) {
+    constexpr std::size_t many = 2 * 2048 + 5;
+    on_streams(
+        rma::flavor::create, patient,
+        [](auto world, auto& w, std::vector<std::int64_t>& own) {
+            w.lock_all();
+            if (world.rank() == 0) {
+                std::vector<std::int64_t> x(many), seen(many);
+                std::iota(x.begin(), x.end(), 1);
+                rma::own_source const from{x.data(), many, number};
+                rma::own_sink const into{seen.data(), many, number};
+                rma::target_place const all{1, 0, many, number};
+                w.put(from, all);
+                w.get(into, all);
+                EXPECT_EQ(seen, x);
+                std::ranges::fill(seen, 0);
+                w.get_accumulate(from, into, all, operation::sum);
+                EXPECT_EQ(seen, x);
+                w.accumulate(from, all, operation::sum);
+                w.get_accumulate(from, into, all, operation::no_op);
+                for (std::size_t i = 0; i < many; ++i) ASSERT_EQ(seen[i], 3 * x[i]) << i;
+                EXPECT_EQ(w.done_by_waiting(1), 15u);
+                // A line holds 13 numbers.
+                w.accumulate({x.data(), 13, number}, {1, 0, 13, number}, operation::replace);
+                w.get_accumulate(from, {seen.data(), 14, number}, {1, 0, 14, number}, operation::no_op);
+                EXPECT_EQ(seen[12], x[12]);
+                EXPECT_EQ(seen[13], 3 * x[13]);
+                EXPECT_EQ(w.done_by_waiting(1), 17u);
+                auto const pairs = datatype::vector(2, 20, 40, number);
+                w.accumulate({x.data(), 1, pairs}, {1, 100, 40, number}, operation::replace); // not in one piece here
+                w.accumulate({x.data(), 40, number}, {1, 200, 1, pairs}, operation::replace); // nor there: a letter
+                EXPECT_EQ(w.done_by_waiting(1), 18u);
+                w.flush(1);
+            }
+            w.unlock_all();
+            world.barrier(); // where rank 1 waits
+            if (world.rank() == 1) {
+                EXPECT_EQ(own[many - 1], 3 * std::int64_t{many});
+                EXPECT_EQ(own[119], 20);
+                EXPECT_EQ(own[120], 41);
+                EXPECT_EQ(own[219], 20);
+                EXPECT_EQ(own[220], 3 * 221);
+                EXPECT_EQ(own[240], 21);
+            }
+        },
+        many);
+}
+
+/// What is begun and not gone on with is a letter's to end; threads take turns at the memory that it goes through.
+TEST(rma_active_message, of_any_length_counts_whoever_does_it) {
+    constexpr std::int64_t many = 3000;
+    for (auto const looks : {std::uint32_t{1}, std::uint32_t{50}, std::uint32_t{2000}})
+        on_streams(
+            rma::flavor::create, looks,
+            [](auto world, auto& w, std::vector<std::int64_t>& own) {
+                constexpr int turns = 20;
+                w.lock_all();
+                std::vector<std::thread> threads;
+                for (int t = 0; t < 3; ++t)
+                    threads.emplace_back([&w] {
+                        std::vector<std::int64_t> const ones(many, 1);
+                        std::vector<std::int64_t> was(many);
+                        for (int i = 0; i < turns; ++i) {
+                            auto const n = i % 4 == 0 ? many : 15 + i;
+                            if (i % 3 != 0) w.accumulate({ones.data(), n, number}, {i % 2, 0, n, number}, operation::sum);
+                            else
+                                w.get_accumulate({ones.data(), n, number}, {was.data(), n, number}, {i % 2, 0, n, number},
+                                                 operation::sum);
+                        }
+                    });
+                for (auto& t : threads) t.join();
+                w.flush_all();
+                w.unlock_all();
+                world.barrier();
+                // Of 20 turns 10 are at each rank; those of all numbers are at rank 0.
+                bool const first = world.rank() == 0;
+                EXPECT_EQ(own[0], 5 + 2 * 3 * turns / 2);
+                EXPECT_EQ(own[many - 1], 5 + (first ? 2 * 3 * turns / 4 : 0));
+                if (!first) { EXPECT_EQ(own[17], 5 + 2 * 3 * (turns / 2 - 1)) << "15 + 1 numbers are not so many"; }
+            },
+            many);
 }
 
 /// Both ask at once, and a computing rank keeps nobody waiting.

@@ -8,6 +8,8 @@
 ///        done, refused      the answer; -> free <-----------    begun -> done, refused
 ///        still asked        asked -> free: nothing was done
 ///
+///   Data that no line holds stand in memory of the origin's, which the target maps; the answer of an update follows them there.
+///
 ///   A round trip of a cache line in place of a system call, or of a message and its answer. Nobody depends on the target: what it does
 ///   not begin in time the origin takes back, and goes another way (rma/window/ask.hpp). What has begun is waited for.
 ///
@@ -21,6 +23,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <mpt/core/atomics.hpp>
 #include <mpt/core/types.hpp>
@@ -39,6 +42,19 @@ struct active_message {
     std::uint32_t bytes = 0; // of the run
     std::uint64_t at = 0;
     std::array<std::byte, most> data; // put, update: as many; swap: expected, then desired. The answer of get, update, swap
+
+    /// Of more bytes: where in a rank's slice of the arena they are.
+    struct place {
+        std::int32_t of = -1;
+        std::uint32_t reserved = 0;
+        std::uint64_t at = 0;
+    };
+    void put_elsewhere(place const& p) noexcept { std::memcpy(data.data(), &p, sizeof p); }
+    place elsewhere() const noexcept {
+        place p;
+        std::memcpy(&p, data.data(), sizeof p);
+        return p;
+    }
 };
 
 enum class answered : std::uint8_t { not_yet, done, refused };

@@ -196,23 +196,29 @@ private:
     /// False: it is not for our memory, or there is no memory for it. Nothing was done then.
     bool execute(active_message& m) noexcept try {
         memory_run const run{m.at, m.bytes};
-        auto const sent = m.what == request::swap ? 2 * std::size_t{m.bytes} : m.bytes;
-        if (sent > m.data.size() || !memory_.has(run.at, run.bytes)) return false;
-        auto* const data = m.data.data();
-        std::array<std::byte, active_message::most> old;
+        std::size_t const n = m.bytes, sent = m.what == request::swap ? 2 * n : n;
+        if (!memory_.has(run.at, n)) return false;
+        std::array<std::byte, active_message::most> here;
+        auto *data = m.data.data(), *old = here.data();
+        if (sent > m.data.size()) {
+            auto const there = m.elsewhere();
+            data = m.what == request::swap ? nullptr : wire_.on().look_into(rank{there.of}, there.at, 2 * n);
+            if (!data) return false;
+            old = data + n;
+        }
         switch (m.what) {
-        case request::put: return copy_bytes(at(run), data, m.bytes), true;
-        case request::get: return copy_bytes(data, at(run), m.bytes), true;
+        case request::put: return copy_bytes(at(run), data, n), true;
+        case request::get: return copy_bytes(data, at(run), n), true;
         case request::update: {
             auto const a = as_changed_here({m.op, m.kind});
-            if (!a.is_valid() || m.bytes % a.size() != 0) return false;
-            combine(a, {&run, 1}, m.op == operation::no_op ? nullptr : data, m.fetches ? old.data() : nullptr, control_.wide);
-            if (m.fetches) copy_bytes(data, old.data(), m.bytes);
+            if (!a.is_valid() || n % a.size() != 0) return false;
+            combine(a, {&run, 1}, m.op == operation::no_op ? nullptr : data, m.fetches ? old : nullptr, control_.wide);
+            if (m.fetches && old == here.data()) copy_bytes(data, old, n);
             return true;
         }
         case request::swap:
-            compare_and_swap(m.bytes, at(run), data, data + m.bytes, old.data(), control_.wide, locked_);
-            return copy_bytes(data, old.data(), m.bytes), true;
+            compare_and_swap(n, at(run), data, data + n, old, control_.wide, locked_);
+            return copy_bytes(data, old, n), true;
         case request::confirm: break;
         }
         return false;

@@ -306,7 +306,10 @@ private:
     void update_there(char const* call, both_sides const& data, target_type& t, typed_runs const& there);
     memory_run element_at(char const* call, target_type const& t, rank r, std::int64_t displacement, std::size_t n) const;
     struct small_operation; // that fits an active message
-    bool ask_who_waits(target_type& t, small_operation const& o);
+    class desk;
+    struct piece;
+    std::size_t ask_who_waits(target_type& t, small_operation const& o);
+    bool ask_for_piece(target_type& t, small_operation const& o, std::uint64_t place, piece const& p, std::byte* room);
     void call(target_type& t) noexcept;
     answered await_answer(target_type& t, active_line<typename world_type::atomics>& line);
     void ask(target_type& t, letter const& l);
@@ -351,7 +354,9 @@ private:
     control<world_type>* control_ = nullptr;
     attachments<world_type>* attached_ = nullptr; // dynamic
     bool rows_locked_ = false, shares_rows_ = false;
-    std::uint32_t looks_ = 0;  // as wanted::looks
+    std::uint32_t looks_ = 0;   // as wanted::looks
+    std::byte* desk_ = nullptr; // of whoever has it: data of what is asked for that no line holds (window/ask.hpp)
+    atomic<bool> desk_taken_{false};
     std::uint64_t probe_[2]{}; // what others read to see that the kernel lets them
     std::unique_ptr<target_type[]> targets_;
     exposed_memory memory_;

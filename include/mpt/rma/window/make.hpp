@@ -57,6 +57,7 @@ template <class Stack> void window<Stack>::free() {
 template <class Stack> void window<Stack>::give_back() noexcept {
     if (control_) run_->heap().free_object(std::exchange(control_, nullptr));
     if (attached_) run_->heap().free_object(std::exchange(attached_, nullptr));
+    if (desk_) run_->heap().free_object(std::exchange(desk_, nullptr));
     if (!allocated_.empty()) run_->deallocate(std::exchange(allocated_, {}));
 }
 

@@ -11,10 +11,10 @@ namespace mpt::inline v0::rma {
 
 namespace detail {
 
-/// Cuts what is there into pieces of whole units: f(runs, offset of the first byte, bytes).
-template <class F> void in_pieces(typed_runs const& there, std::size_t most, std::size_t unit, F f) {
+/// Cuts what is there into pieces of whole units, but its first `at` bytes: f(runs, offset of the first byte, bytes).
+template <class F> void in_pieces(typed_runs const& there, std::size_t most, std::size_t unit, F f, std::size_t at = 0) {
     std::array<memory_run, letter_runs> runs;
-    for (std::size_t at = 0; at < there.size();) {
+    while (at < there.size()) {
         auto piece = there.list(at, most / unit * unit, runs);
         if (auto const rest = piece.bytes % unit; rest != 0) piece = there.list(at, piece.bytes - rest, runs);
         f(std::span<memory_run const>{runs}.first(piece.runs), at, piece.bytes);
@@ -151,12 +151,13 @@ template <class Stack> void window<Stack>::put_far(own_source const& from, targe
         return within(t, [&] { copy(data, sink::of(there)); });
     }
     typed_runs const there{e.origin, to.count, to.type};
-    if (ask_who_waits(t, {.what = request::put, .there = &there, .from = &data})) return;
-    if (by == way::kernel && put_by_kernel(data, t, there)) return;
+    auto const done = ask_who_waits(t, {.what = request::put, .there = &there, .from = &data});
+    if (done == data.size() || (by == way::kernel && put_by_kernel(data, t, there))) return;
     std::vector<std::byte> buffer;
-    detail::in_pieces(there, letter_bytes, 1, [&](auto runs, std::size_t at, std::size_t n) {
+    auto const send = [&](auto runs, std::size_t at, std::size_t n) {
         ask(t, {{.what = request::put}, runs, source{detail::piece_of(data, at, n, buffer), n}});
-    });
+    };
+    detail::in_pieces(there, letter_bytes, 1, send, done);
 }
 
 template <class Stack> void window<Stack>::get_far(own_sink const& into, target_type& t, target_place const& from) {
@@ -171,12 +172,13 @@ template <class Stack> void window<Stack>::get_far(own_sink const& into, target_
         return within(t, [&] { copy(source::of(there), room); });
     }
     typed_runs const there{e.origin, from.count, from.type};
-    if (ask_who_waits(t, {.what = request::get, .there = &there, .answer = &room})) return;
-    if (by == way::kernel && get_by_kernel(room, t, there)) return;
-    detail::in_pieces(there, letter_bytes, 1, [&](auto runs, std::size_t at, std::size_t n) {
+    auto const done = ask_who_waits(t, {.what = request::get, .there = &there, .answer = &room});
+    if (done == room.size() || (by == way::kernel && get_by_kernel(room, t, there))) return;
+    auto const send = [&](auto runs, std::size_t at, std::size_t n) {
         sink_part const part{room, at, n};
         ask_for("get", t, {.what = request::get}, runs, {}, sink::of(part));
-    });
+    };
+    detail::in_pieces(there, letter_bytes, 1, send, done);
 }
 
 // --- by the agent ---------------------------------------------------------------------------------------------------------------------

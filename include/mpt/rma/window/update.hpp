@@ -146,15 +146,16 @@ void window<Stack>::update_there(char const* call, both_sides const& data, targe
                             .there = &there,
                             .from = data.operand,
                             .answer = data.result};
-    if (ask_who_waits(t, o)) return;
+    auto const done = ask_who_waits(t, o);
     std::vector<std::byte> buffer;
     letter_head const head{.what = request::update, .op = data.action.what(), .kind = data.action.kind()};
-    detail::in_pieces(there, letter_bytes, data.action.size(), [&](auto runs, std::size_t at, std::size_t n) {
+    auto const send = [&](auto runs, std::size_t at, std::size_t n) {
         auto const operand = data.operand ? source{detail::piece_of(*data.operand, at, n, buffer), n} : source{};
         if (!data.result) return ask(t, {head, runs, operand});
         sink_part const part{*data.result, at, n};
         ask_for(call, t, head, runs, operand, sink::of(part));
-    });
+    };
+    detail::in_pieces(there, letter_bytes, data.action.size(), send, done);
 }
 
 // --- one element ------------------------------------------------------------------------------------------------------------------------
@@ -209,7 +210,7 @@ template <class Stack> void window<Stack>::compare_and_swap(void const* from, vo
     typed_runs const there{place.at, 1, type};
     source const values{both.data(), both.size()};
     sink const room{old, n};
-    if (ask_who_waits(t, {.what = request::swap, .there = &there, .from = &values, .answer = &room})) return;
+    if (ask_who_waits(t, {.what = request::swap, .there = &there, .from = &values, .answer = &room}) != 0) return;
     ask_for("compare_and_swap", t, {.what = request::swap}, {&place, 1}, values, room);
 }
 

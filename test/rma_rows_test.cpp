@@ -100,6 +100,30 @@ TYPED_TEST(rma_rows, that_lie_anyhow_are_changed_too) {
     });
 }
 
+/// Of 64 bytes. What an element's short way says shows whose the part is.
+TYPED_TEST(rma_rows, that_are_short_make_a_part_their_threads_too) {
+    this->on(2, 1 << 10, [&](auto& world, auto& w) {
+        using self = rma_rows<TypeParam>;
+        constexpr bool alone = self::takes_rows && !mpt::native_fences::invisible;
+        rank const target{1};
+        std::int64_t const one = 1;
+        std::int64_t was = 0;
+        auto const change = [&] { return w.try_change(&one, &was, element_kind::int64, target, 0, operation::sum); };
+        if (world.rank() == 0)
+            for (int i = 0; i < 20; ++i) self::add(w, typename self::numbers(8, 1), target);
+        w.fence();
+        if (world.rank() == 1) {
+            EXPECT_EQ(change(), !alone) << "it is the other's";
+            if (alone) w.fetch_and_op(&one, &was, number, target, 0, operation::sum);
+            EXPECT_EQ(was, 20);
+            EXPECT_TRUE(change()) << "it is everybody's again";
+            EXPECT_EQ(was, 21);
+            EXPECT_EQ(self::mine(w)[7], 20);
+        }
+        w.fence();
+    });
+}
+
 /// `turns` changes of anybody's rows and elements: by how much each of all numbers is to grow.
 template <class Fixture, class Window> void change_at_random(Window& w, dice d, int turns, typename Fixture::numbers& added) {
     typename Fixture::numbers const row(Fixture::length, 1);

@@ -67,7 +67,8 @@ template <class Stack> template <class F>
 
 /// Would this thread have the target's part to itself, after n bytes more? Threads of a rank that count at once count some bytes less.
 template <class Stack> bool window<Stack>::takes(target_type& t, std::uint64_t n) noexcept {
-    constexpr std::uint64_t row = 512, most = 64 << 20;
+    // origin: thread_bench rma, accumulate: 64 and 256 bytes by elements 61 and 131 ns, by who has the part 28
+    constexpr std::uint64_t row = 64, most = 64 << 20;
     if (n < row) return false;
     auto const all = t.by_elements.load(std::memory_order_relaxed) + n;       // order: an estimate
     auto const patience = t.patience.load(std::memory_order_relaxed);         // order: an estimate

@@ -465,6 +465,28 @@ TYPED_TEST(rma_window, memory_that_one_rank_has_not_is_an_error_of_all) {
     });
 }
 
+/// A rank that has said that it uses more of its slice than there is: nobody can map that.
+TYPED_TEST(rma_window, memory_that_cannot_be_mapped_is_an_error_that_says_whose) {
+    this->job(2, [](auto world) {
+        auto& bytes = world.native().run->job().record(mpt::rank{1}).slice_bytes;
+        auto const before = bytes;
+        auto const change = [&](std::uint64_t to) {
+            world.barrier();
+            if (world.rank() == 1) bytes = to;
+            world.barrier();
+        };
+        auto const make = [&](rma::flavor how) {
+            return rma_window<TypeParam>::make(world, {.how = how, .size = 64, .unit = 8});
+        };
+        make(rma::flavor::shared)->free();
+        change(std::uint64_t{1} << 62);
+        expect_error(error_class::rma_shared, {"rank 1", "cannot be mapped"}, [&] { make(rma::flavor::shared); });
+        expect_error(error_class::no_mem, {"rank 1", "cannot be mapped"}, [&] { make(rma::flavor::allocate); });
+        change(before);
+        make(rma::flavor::shared)->free();
+    });
+}
+
 /// Of more attachments than the table has places only the agent knows.
 TEST(rma_window_over_streams, what_an_agent_is_asked_for_outside_is_told_by_the_flush) {
     using here = rma_window<mpt::local_stream_stack>;

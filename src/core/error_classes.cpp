@@ -132,6 +132,7 @@ error_class class_of(errc code) noexcept {
     case errc::rma_range: return error_class::rma_range;
     case errc::rma_attach: return error_class::rma_attach;
     case errc::rma_flavor: return error_class::rma_flavor;
+    case errc::rma_shared: return error_class::rma_shared;
     }
     return unknown;
 }

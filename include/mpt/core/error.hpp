@@ -28,6 +28,7 @@ enum class errc : std::uint8_t {
     rma_range,     // one-sided: outside the target's memory
     rma_attach,    // one-sided: memory that cannot be attached
     rma_flavor,    // one-sided: a window of another sort
+    rma_shared,    // one-sided: memory that cannot be shared
 };
 
 class error : public std::runtime_error {

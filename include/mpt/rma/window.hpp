@@ -379,7 +379,7 @@ template <class Stack> struct window<Stack>::extent {
 };
 
 /// Makes a window together with the other ranks of `parent`, which need not stay. Throws mpt::error(no_memory) on all of them where one
-/// has none.
+/// has none, and on who cannot map another's: mpt::error(rma_shared) where the window is to be shared, else mpt::error(no_memory).
 template <class Stack>
 std::unique_ptr<window<Stack>> make_window(runtime<Stack>& run, coll::team<Stack> const& parent, wanted const& w) {
     auto context = run.new_context();

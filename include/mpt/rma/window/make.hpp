@@ -137,8 +137,9 @@ template <class Stack> std::span<std::byte> window<Stack>::slice_of(rank world) 
     auto& job = run_->job();
     auto const s = job.arena().slice(world, job.record(world).slice_bytes);
     if (s.empty())
-        throw error{errc::no_memory, "mpt: the memory of rank " + std::to_string(world.value) +
-                                         " of the job, which a window needs, cannot be mapped here."};
+        throw error{how_ == flavor::shared ? errc::rma_shared : errc::no_memory,
+                    "mpt: the memory of rank " + std::to_string(world.value) +
+                        " of the job, which a window needs, cannot be mapped here."};
     return s;
 }
 

@@ -1,7 +1,11 @@
 // Requests by the C interface: completion families, persistent sends of every mode, matched probes, buffers of buffered sends.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <numeric>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "../support/dice.hpp"
 #include "ranks.hpp"
@@ -651,6 +655,34 @@ TEST(CRequests, AnArrayOfAllSortsIsWaitedForAsOne) {
         }
         MPI_Comm_free(&twin);
     });
+}
+
+// --- the table behind them ------------------------------------------------------------------------------------------------------
+
+TEST(CRequests, ThreadsThatReviveAndRetireNeverShareAnObject) {
+    mpt::c::handle_table<std::atomic<int>> table;
+    std::array<std::atomic<int>, 4> objects{}; // one for each thread
+    for (auto& o : objects) table.retire(table.add(&o));
+    std::atomic<int> revived{0};
+    auto const work = [&](bool together) {
+        for (int i = 0; i < 20'000; ++i) {
+            std::uintptr_t word = 0;
+            auto* const o = table.revive(word);
+            ASSERT_NE(o, nullptr);
+            ++revived;
+            EXPECT_EQ(o->exchange(1), 0);
+            EXPECT_EQ(table.find(word), o);
+            o->store(0);
+            if (together) mpt::c::handle_table<std::atomic<int>>::retirement{table}.add(word);
+            else table.retire(word);
+            EXPECT_EQ(table.find(word), nullptr) << "the handle is dead, whoever has the object now";
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) threads.emplace_back(work, t % 2 == 0);
+    for (auto& t : threads) t.join();
+    EXPECT_EQ(revived, 4 * 20'000);
+    EXPECT_EQ(table.alive(), 0u);
 }
 
 } // namespace

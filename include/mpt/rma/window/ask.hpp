@@ -64,7 +64,7 @@ template <class Stack> std::size_t window<Stack>::ask_who_waits(target_type& t, 
     if (o.there->list(0, n, run).bytes != n) return 0;
     std::optional<desk> mine;
     if (is_long && !mine.emplace(*this).room()) return 0;
-    auto const unit = facts(o.kind).size, most = is_long ? desk::most / unit * unit : n;
+    std::size_t const unit = facts(o.kind).size, most = is_long ? desk::most / unit * unit : n;
     for (std::size_t at = 0; at < n; at += std::min(most, n - at))
         if (!t.is_worth_asking(is_letter) ||
             !ask_for_piece(t, o, run[0].at, {at, std::min(most, n - at)}, mine ? mine->room() : nullptr))

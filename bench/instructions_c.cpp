@@ -48,19 +48,31 @@ extern "C" {
 [[gnu::noinline]] void counted_received(MPI_Request* all) { MPI_Waitall(window, all, MPI_STATUSES_IGNORE); }
 }
 
+/// Not counted: what grows with the first window has grown then. It may ask the system how much memory there is, which reads files.
+void isend(word const& v, MPI_Request& r) { MPI_Isend(&v, 8, MPI_BYTE, 1, tag, MPI_COMM_WORLD, &r); }
+void irecv(word& v, MPI_Request& r) { MPI_Irecv(&v, 8, MPI_BYTE, 0, tag, MPI_COMM_WORLD, &r); }
+void waitall(MPI_Request* all) { MPI_Waitall(window, all, MPI_STATUSES_IGNORE); }
+
+/// The calls of a window.
+struct window_calls {
+    decltype(&isend) begin_send;
+    decltype(&irecv) begin_receive;
+    decltype(&waitall) end_sends, end_receives;
+};
+
 /// Windows from rank 0 to rank 1, acknowledged. The messages are there when they are waited for.
-bool stream(rank_of_c& zero, rank_of_c& one, int times) {
+bool stream(rank_of_c& zero, rank_of_c& one, window_calls const& call, int times) {
     word out[window], in[window], back = 0;
     MPI_Request sends[window], receives[window];
     bool right = true;
     for (int t = 0; t < times; ++t) {
         mpt::c::take_up(one.state);
-        for (int i = 0; i < window; ++i) counted_irecv(in[i], receives[i]);
+        for (int i = 0; i < window; ++i) call.begin_receive(in[i], receives[i]);
         mpt::c::take_up(zero.state);
-        for (int i = 0; i < window; ++i) out[i] = static_cast<word>(t * window + i), counted_isend(out[i], sends[i]);
-        counted_sent(sends);
+        for (int i = 0; i < window; ++i) out[i] = static_cast<word>(t * window + i), call.begin_send(out[i], sends[i]);
+        call.end_sends(sends);
         mpt::c::take_up(one.state);
-        counted_received(receives);
+        call.end_receives(receives);
         for (int i = 0; i < window; ++i) right = right && in[i] == out[i];
         MPI_Send(in, 8, MPI_BYTE, 0, tag, MPI_COMM_WORLD);
         mpt::c::take_up(zero.state);
@@ -91,10 +103,12 @@ bool measured(rank_of_c& zero, rank_of_c& one, char const* name) {
     auto const is = [&](char const* n) { return std::strcmp(name, n) == 0; };
     auto const put = [](word const& v) { MPI_Send(&v, 8, MPI_BYTE, 1, tag, MPI_COMM_WORLD); };
     auto const take = [](word& v) { MPI_Recv(&v, 8, MPI_BYTE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE); };
-    if (!exchange(zero, one, put, take, calls)) return false; // a warm-up
+    if (!exchange(zero, one, put, take, calls) || !stream(zero, one, {isend, irecv, waitall, waitall}, 2))
+        return false; // a warm-up
     if (is("send_byte") || is("recv_byte")) return exchange(zero, one, counted_send_byte, counted_recv_byte, calls);
     if (is("send_double") || is("recv_double")) return exchange(zero, one, counted_send_double, counted_recv_double, calls);
-    if (is("isend") || is("irecv") || is("sent") || is("received")) return stream(zero, one, windows);
+    if (is("isend") || is("irecv") || is("sent") || is("received"))
+        return stream(zero, one, {counted_isend, counted_irecv, counted_sent, counted_received}, windows);
     std::fputs("usage: instructions_c send_byte | recv_byte | send_double | recv_double | isend | irecv | sent | received\n",
                stderr);
     return false;

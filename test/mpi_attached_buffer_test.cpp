@@ -132,8 +132,9 @@ TYPED_TEST(mpi_attached_buffers, of_an_environment_are_used_by_all_of_its_commun
 
 TYPED_TEST(mpi_attached_buffers, of_a_session_come_before_those_of_the_environment) {
     std::vector<std::thread> ranks;
+    std::barrier both{2};
     for (auto const& m : mpt::boot::local_members(2))
-        ranks.emplace_back([m] {
+        ranks.emplace_back([m, &both] {
             auto const home = std::make_shared<mpt::session_home<TypeParam>>(m);
             mpt::session<TypeParam> const s{home};
             int const me = m.me.value, other = 1 - me;
@@ -144,6 +145,7 @@ TYPED_TEST(mpi_attached_buffers, of_a_session_come_before_those_of_the_environme
             auto const twin = all.dup();
             mpt::bsend(twin, large, other);
             expect_buffer_error([&] { mpt::bsend(all, me, other); }, "of the attached 100512 bytes 100512 are in use");
+            both.arrive_and_wait(); // before, nobody takes what is to fill the other's buffer
             EXPECT_EQ(twin.template recv<std::vector<std::byte>>(other), large);
             mpt::flush_buffer(s);
             mpt::bsend(all, me, other, 1);

@@ -144,7 +144,8 @@ static void nested(void) {
     shmem_barrier_all();
     EXPECT(value == before + 0.5);
     shmem_atomic_add(&count, shmem_atomic_fetch_add(SHMEM_CTX_DEFAULT, &zero, 0, me) + 2, next);
-    shmem_p(&where[1], 3.99, next); /* becomes an int, as by assignment */
+    double const nearly_four = 3.99;
+    shmem_p(&where[1], nearly_four, next); /* becomes an int, as by assignment */
     shmem_barrier_all();
     EXPECT(count == 2 && where[1] == 3);
     shmem_atomic_set(&count, 1, me), shmem_atomic_inc(&count, shmem_g(&where[2], me));

@@ -41,6 +41,29 @@ static_assert(sizeof(letter_head) == 16);
 
 inline constexpr std::size_t letter_runs = 128, letter_bytes = 64 * 1024;
 
+namespace detail {
+
+/// Cuts what is there into pieces of whole units, but its first `at` bytes: f(runs, offset of the first byte, bytes).
+template <class F> void in_pieces(typed_runs const& there, std::size_t most, std::size_t unit, F f, std::size_t at = 0) {
+    std::array<memory_run, letter_runs> runs;
+    while (at < there.size()) {
+        auto piece = there.list(at, most / unit * unit, runs);
+        if (auto const rest = piece.bytes % unit; rest != 0) piece = there.list(at, piece.bytes - rest, runs);
+        f(std::span<memory_run const>{runs}.first(piece.runs), at, piece.bytes);
+        at += piece.bytes;
+    }
+}
+
+/// A piece of a source as bytes in a row: in place, or in the buffer.
+inline std::byte const* piece_of(source const& from, std::size_t at, std::size_t n, std::vector<std::byte>& buffer) {
+    if (from.is_contiguous()) return from.data() + at;
+    buffer.resize(n);
+    from.read(at, buffer);
+    return buffer.data();
+}
+
+} // namespace detail
+
 /// A letter as it is sent: what it refers to outlives it.
 class letter {
     letter_head head_;

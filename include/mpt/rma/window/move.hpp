@@ -9,29 +9,6 @@
 
 namespace mpt::inline v0::rma {
 
-namespace detail {
-
-/// Cuts what is there into pieces of whole units, but its first `at` bytes: f(runs, offset of the first byte, bytes).
-template <class F> void in_pieces(typed_runs const& there, std::size_t most, std::size_t unit, F f, std::size_t at = 0) {
-    std::array<memory_run, letter_runs> runs;
-    while (at < there.size()) {
-        auto piece = there.list(at, most / unit * unit, runs);
-        if (auto const rest = piece.bytes % unit; rest != 0) piece = there.list(at, piece.bytes - rest, runs);
-        f(std::span<memory_run const>{runs}.first(piece.runs), at, piece.bytes);
-        at += piece.bytes;
-    }
-}
-
-/// A piece of a source as bytes in a row: in place, or in the buffer.
-inline std::byte const* piece_of(source const& from, std::size_t at, std::size_t n, std::vector<std::byte>& buffer) {
-    if (from.is_contiguous()) return from.data() + at;
-    buffer.resize(n);
-    from.read(at, buffer);
-    return buffer.data();
-}
-
-} // namespace detail
-
 /// Where the data are here, if they are in one piece of `own` bytes, in the window, and mapped; else null.
 template <class Stack> std::byte* window<Stack>::plain(target_type const& t, target_place const& p, std::int64_t own,
                                                        data_run const& run) const noexcept {

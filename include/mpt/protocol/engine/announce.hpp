@@ -24,6 +24,15 @@ auto engine<World, Route, Use>::push_rts(E& wire, request& r) noexcept -> pushed
     bool const begun = begins<E> && single && may_begin(r);
     auto cell = wire.reserve(r.peer, runs ? sizeof(wire::rts_runs) : begun ? sizeof(wire::rts_begun) : sizeof(wire::rts));
     if (!cell) return pushed::again;
+    auto const announced = [&] {
+        counts_.sent[static_cast<unsigned>(way::rendezvous)].count(r.from.size());
+        tell(notice_kind::offered, r.wanted, r.peer, r.from.size());
+        r.at = phase::offered;
+        ++outstanding_;
+        r.moved = 0;
+        if (r.ticket) offers_.push_back(r);
+        return pushed::yes;
+    };
     auto what = op::rts;
     r.ticket = 0;
     if constexpr (reads_runs<E>)
@@ -47,16 +56,10 @@ auto engine<World, Route, Use>::push_rts(E& wire, request& r) noexcept -> pushed
         }
         wire::write(cell.payload(), head);
         if constexpr (begins<E>)
-            if (begun && r.ticket) push_begun(wire, r, head, std::move(cell));
+            if (begun && r.ticket) return push_begun(wire, r, head, std::move(cell)), announced();
     }
-    if (cell) wire.commit(std::move(cell), static_cast<std::uint16_t>(what));
-    counts_.sent[static_cast<unsigned>(way::rendezvous)].count(r.from.size());
-    tell(notice_kind::offered, r.wanted, r.peer, r.from.size());
-    r.at = phase::offered;
-    ++outstanding_;
-    r.moved = 0;
-    if (r.ticket) offers_.push_back(r);
-    return pushed::yes;
+    wire.commit(std::move(cell), static_cast<std::uint16_t>(what));
+    return announced();
 }
 
 template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::may_begin(request const& r) noexcept {

@@ -13,6 +13,7 @@
 #include "support/engines.hpp"
 
 namespace {
+using namespace mpt::literals;
 using namespace mpt::protocol;
 using mpt::status;
 
@@ -254,6 +255,69 @@ TEST(protocol_engine_loans, a_long_one_is_read_while_it_is_written) {
     EXPECT_GT(begun, rounds * 9 / 10u) << "they are answers";
 }
 
+/// Answers that no usual buffer holds: expected and not, into enough room and too little, up to the longest and one byte more.
+TEST(protocol_engine_loans, a_long_answer_goes_by_one_loan_and_needs_no_other) {
+    mpt::test::engines<mpt::transport::smp<>> all{2};
+    constexpr int rounds = 200;
+    auto const size_of = [](int i) { return i == rounds - 1 ? 512_KiB + 1 : 32_KiB + 1 + static_cast<std::size_t>(i) * 2451; };
+    static_assert(32_KiB + 1 + (rounds - 2) * 2451 <= 512_KiB);
+    std::thread sender{[&] {
+        for (int i = 0; i < rounds; ++i) {
+            auto const data = pattern(size_of(i), static_cast<unsigned>(i));
+            std::byte question{};
+            while (!all[0].receive_now(1, here, i, &question, 1)) {}
+            if (i % 2 && i != rounds - 1) {
+                EXPECT_TRUE(all[0].send_now(1, here, i, data.data(), data.size()));
+                continue;
+            }
+            auto* const r = start_send(all[0], 1, i, data, send_mode::standard);
+            while (!r->complete) all[0].progress();
+            all[0].drop(*r);
+        }
+    }};
+    for (int i = 0; i < rounds; ++i) {
+        auto const data = pattern(size_of(i), static_cast<unsigned>(i));
+        EXPECT_TRUE(all[1].send_now(0, here, i, data.data(), 1));
+        std::vector<std::byte> into(i % 5 == 2 ? data.size() / 3 : data.size());
+        if (i % 3 == 0) // it comes before its receive
+            while (all[1].tables().arrivals() == 0) all[1].progress();
+        auto* const r = start_receive(all[1], 0, i, into);
+        while (!r->complete) all[1].progress();
+        EXPECT_EQ(r->result.bytes, data.size());
+        all[1].drop(*r);
+        EXPECT_TRUE(std::equal(into.begin(), into.end(), data.begin())) << i;
+    }
+    sender.join();
+    EXPECT_EQ(all[1].counted().received_by(way::loan).messages, rounds - 1u);
+    EXPECT_EQ(all[1].counted().received_by(way::rendezvous).messages, 1u) << "the one that is too long for it";
+}
+
+TEST(protocol_engine_loans, a_long_one_is_announced_where_it_is_no_answer_or_synchronous_or_rendezvous_is_wanted) {
+    for (bool const lowered : {false, true}) {
+        mpt::test::engines<mpt::transport::smp<>> all{2};
+        auto const data = pattern(100000, 1);
+        std::vector<std::byte> into(data.size());
+        std::byte question{};
+        if (lowered) all[0].tune({.eager_max = 4_KiB});
+        auto const exchange = [&](send_mode mode) {
+            auto* const s = start_send(all[0], 1, 3, data, mode);
+            auto* const r = start_receive(all[1], 0, 3, into);
+            while (!s->complete || !r->complete) all[0].progress(), all[1].progress();
+            EXPECT_EQ(into, data);
+            all[0].drop(*s), all[1].drop(*r);
+        };
+        auto const ask = [&] {
+            EXPECT_TRUE(all[1].send_now(0, here, 4, data.data(), 1));
+            while (!all[0].receive_now(1, here, 4, &question, 1)) {}
+        };
+        ask(), exchange(send_mode::synchronous);
+        exchange(send_mode::standard);
+        if (lowered) ask(), exchange(send_mode::standard);
+        EXPECT_EQ(all[0].counted().sent_by(way::rendezvous).messages, lowered ? 3u : 2u);
+        EXPECT_EQ(all[0].counted().sent_by(way::loan).messages, 0u);
+    }
+}
+
 TEST(protocol_engine_loans, one_that_is_not_wanted_is_kept_and_the_wanted_one_is_got) {
     mpt::test::engines<mpt::transport::smp<>> all{2};
     auto const other = pattern(1000, 1), wanted = pattern(1000, 2);
@@ -294,9 +358,13 @@ struct protocol_engine_pipeline : testing::Test {
     mpt::test::engines<mpt::transport::smp<>> all{2};
     std::vector<std::byte> const data = pattern(n);
     std::vector<std::byte> into = std::vector<std::byte>(n);
-    request* const s = start_send(all[0], 1, 3, data);
-    request* const r = start_receive(all[1], 0, 3, into);
+    request *s = nullptr, *r = nullptr;
 
+    protocol_engine_pipeline() {
+        all[0].tune({.eager_max = 4_KiB}); // no long loans
+        s = start_send(all[0], 1, 3, data);
+        r = start_receive(all[1], 0, 3, into);
+    }
     void receiver_loses_patience() {
         for (std::uint32_t i = 0; i < hope_rounds && !r->complete; ++i) all[1].progress();
     }
@@ -740,6 +808,7 @@ TYPED_TEST(protocol_engine, what_is_not_matched_can_be_cancelled_and_what_is_mat
 
 TYPED_TEST(protocol_engine, a_send_that_waits_for_its_receiver_is_taken_back_unless_it_is_matched) {
     mpt::test::engines<TypeParam> all{2};
+    all[0].tune({.eager_max = 4_KiB}); // what is longer is announced
     for (auto const mode : {send_mode::standard, send_mode::synchronous})
         for (std::size_t n : {4u, 3000u, 100'000u})
             for (bool kept : {true, false})

@@ -63,6 +63,22 @@ TEST_P(smp_pool, a_loan_shows_what_is_written_of_it_and_nothing_of_the_one_befor
     }
 }
 
+TEST_P(smp_pool, a_loan_that_is_begun_shows_nothing_of_an_older_one_with_its_number) {
+    ground g;
+    smp::loan_pool<> pool{1, 1000, GetParam()};
+    auto const a = pool.lend(g);
+    ASSERT_NE(a, pool.none);
+    auto& b = pool.at(a);
+    for (auto const number : {pool.generation(a), 0u, buffer::generations - 1}) {
+        b.show(number, 1000);
+        b.begin(number); // all numbers were used since
+        EXPECT_EQ(b.shows(number), 0u);
+        b.show(number, 10);
+        b.begin(number + 1);
+        EXPECT_EQ(b.shows(number + 1), 0u);
+    }
+}
+
 TEST_P(smp_pool, lends_every_buffer_once_and_then_none) {
     ground g;
     smp::loan_pool<> pool{21, 300, GetParam()};

@@ -359,6 +359,34 @@ TEST(transport_smp, a_loan_above_the_largest_is_refused) {
     EXPECT_FALSE(all[0].lend(1, 4097));
 }
 
+TEST(transport_smp, long_loans_are_few_and_apart_from_the_others) {
+    smp_ranks all{2, {.loans = 1, .loan_bytes = 4096, .long_loan = 64_KiB}};
+    EXPECT_EQ(all[0].max_long_loan(), 64_KiB);
+    EXPECT_FALSE(all[0].lend_long(1, 64_KiB + 1));
+    auto a = all[0].lend(1, 4096);
+    auto b = all[0].lend_long(1, 64_KiB), c = all[0].lend_long(1, 5000);
+    ASSERT_TRUE(a && b && c);
+    EXPECT_FALSE(all[0].lend_long(1, 5000)) << "two are all there are";
+    EXPECT_FALSE(all[0].lend(1, 1)) << "and none of them is lent for a short message";
+    all[0].begin(b);
+    EXPECT_EQ(all[1].shown(0, b.ref()), 0u);
+    std::memset(b.memory().data(), 'b', b.memory().size());
+    all[0].show(b, 50000);
+    EXPECT_EQ(all[1].shown(0, b.ref()), 50000u);
+    EXPECT_EQ(all[1].shown(0, a.ref()), 0u);
+    EXPECT_EQ(static_cast<char>(all[1].borrow(0, b.ref(), 64_KiB)[64_KiB - 1]), 'b');
+    all[1].give_back(0, b.ref());
+    EXPECT_TRUE(all[0].lend_long(1, 64_KiB));
+    all[0].revoke(std::move(c));
+    EXPECT_TRUE(all[0].lend_long(1, 64_KiB)) << "one that was not sent is free again";
+}
+
+TEST(transport_smp, there_may_be_no_long_loans) {
+    smp_ranks all{2, {.long_loan = 0}};
+    EXPECT_EQ(all[0].max_long_loan(), 0u);
+    EXPECT_FALSE(all[0].lend_long(1, 1));
+}
+
 TEST(transport_smp, a_reference_outside_the_slice_borrows_nothing) {
     smp_ranks all{2};
     EXPECT_TRUE(all[0].borrow(1, 0, 8).empty());

@@ -34,6 +34,7 @@ struct loan_program {
                     plain_write(b.data + at, 8);
                     b.data[at] = static_cast<std::byte>(k);
                 };
+                if (begun) b.begin(s->pool.generation(i));
                 piece(0);
                 if (!begun) piece(8);
                 else b.show(s->pool.generation(i), 8);

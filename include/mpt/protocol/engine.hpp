@@ -285,6 +285,7 @@ private:
     };
     template <class E> void write_loan(E& wire, typename E::cell cell, op kind, typename E::loan& loan, part const& data,
                                        std::uint64_t piece) noexcept;
+    template <class E> bool fits_loan(E& wire, rank to, source const& data) noexcept;
     template <class E> bool is_awaited(E& wire, rank to, std::size_t n) noexcept;
     template <class E> std::uint64_t piece_of(std::uint64_t n, source const& data) const noexcept;
     template <class E> [[gnu::noinline]] bool send_longer_now(E& wire, rank to, wire::label what, source data) noexcept;

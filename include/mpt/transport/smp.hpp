@@ -50,7 +50,7 @@ template <std::uint32_t First> template <class World> class basic_smp<First>::en
     peers_type peers_;
     mem::slice_heap& heap_;
     smp::hot_set hot_;
-    smp::loan_pool<atomics> pool_;
+    smp::loan_pool<atomics> pool_, long_pool_;
     smp::ticket_book tickets_;
     std::uint32_t start_ = 0; // of the hot set: who is polled first
     std::uint32_t polls_ = 0;
@@ -98,6 +98,7 @@ public:
         std::span<std::byte> memory_{};
         smp::loan_ref ref_ = 0;
         std::uint32_t place_ = 0;
+        bool long_ = false;
 
     public:
         explicit operator bool() const noexcept { return ref_ != 0; }
@@ -107,8 +108,8 @@ public:
 
     explicit endpoint(lane_context<World> const& c) : endpoint{c, smp::settings::of(c.config)} {}
     endpoint(lane_context<World> const& c, smp::settings const& s)
-        : peers_{c, s, First}, heap_{c.heap}, hot_{peers_.size()}, pool_{s.loans, s.loan_bytes, First}, tickets_{First},
-          dense_{peers_.dense()} {
+        : peers_{c, s, First}, heap_{c.heap}, hot_{peers_.size()}, pool_{s.loans, s.loan_bytes, First},
+          long_pool_{2, s.long_loan, First}, tickets_{First}, dense_{peers_.dense()} {
         if (!dense_) return;
         for (std::size_t i = 0; i < peers_.size(); ++i)
             if (rank{i} != peers_.me()) hot_.insert(i);
@@ -205,25 +206,19 @@ public:
 
     std::size_t max_loan() noexcept { return pool_.size(); }
 
-    loan lend(rank, std::size_t n) noexcept {
-        loan l;
-        if (n > pool_.size()) return l;
-        auto const i = pool_.lend([this](std::size_t size) noexcept { return heap_.spare(size, mem::purpose::buffers); });
-        if (i == pool_.none) return l;
-        auto& b = pool_.at(i);
-        l.memory_ = {b.data, n};
-        l.ref_ = buffer_type::refer(heap_.refer(&b).offset, pool_.generation(i));
-        l.place_ = i;
-        return l;
-    }
+    std::size_t max_long_loan() noexcept { return long_pool_.size(); }
+
+    loan lend(rank, std::size_t n) noexcept { return lend_from(pool_, n); }
+    loan lend_long(rank, std::size_t n) noexcept { return lend_from(long_pool_, n); }
     void foresee(std::size_t n) noexcept { pool_.foresee(n); }
-    void show(loan& l, std::size_t n) noexcept { pool_.at(l.place_).show(pool_.generation(l.place_), n); }
+    void begin(loan& l) noexcept { pool_of(l).at(l.place_).begin(pool_of(l).generation(l.place_)); }
+    void show(loan& l, std::size_t n) noexcept { pool_of(l).at(l.place_).show(pool_of(l).generation(l.place_), n); }
     std::size_t shown(rank p, std::uint64_t ref) noexcept {
         auto const* b = buffer_at(p, ref, 0);
         return b ? b->shows(buffer_type::generation_of(ref)) : 0;
     }
     void revoke(loan&& l) noexcept {
-        if (std::exchange(l.ref_, 0) != 0) pool_.revoke(l.place_);
+        if (std::exchange(l.ref_, 0) != 0) pool_of(l).revoke(l.place_);
     }
     /// Empty: the reference cannot be one of the peer's.
     std::span<std::byte const> borrow(rank p, std::uint64_t ref, std::size_t n) noexcept {
@@ -362,6 +357,21 @@ private:
         });
         return done;
     }
+
+    using pool_type = smp::loan_pool<typename World::atomics>;
+    loan lend_from(pool_type& pool, std::size_t n) noexcept {
+        loan l;
+        if (n > pool.size()) return l;
+        auto const i = pool.lend([this](std::size_t size) noexcept { return heap_.spare(size, mem::purpose::buffers); });
+        if (i == pool.none) return l;
+        auto& b = pool.at(i);
+        l.memory_ = {b.data, n};
+        l.ref_ = buffer_type::refer(heap_.refer(&b).offset, pool.generation(i));
+        l.place_ = i;
+        l.long_ = &pool == &long_pool_;
+        return l;
+    }
+    pool_type& pool_of(loan const& l) noexcept { return l.long_ ? long_pool_ : pool_; }
 
     buffer_type* buffer_at(rank p, std::uint64_t ref, std::size_t n) noexcept {
         return peers_.find(p) ? buffer_type::resolve(peers_.memory_of(p).slice, ref, n) : nullptr;

@@ -220,13 +220,25 @@ concept transport_lending_again = transport_lending<E> && requires(E& e, std::si
     { e.foresee(n) } noexcept -> std::same_as<void>;
 };
 
+/// One that has a few buffers for messages too long for the others.
+///
+///   e.max_long_loan()     size_t    0: it has none
+///   e.lend_long(p, n)     loan      a buffer of n bytes, or falsy: none free
+template <class E>
+concept transport_lending_long = transport_lending<E> && requires(E& e, rank p, std::size_t n) {
+    { e.max_long_loan() } noexcept -> std::same_as<std::size_t>;
+    { e.lend_long(p, n) } noexcept -> std::same_as<typename E::loan>;
+};
+
 /// One whose loans are read while they are written.
 ///
+///   e.begin(l)            -         the loan's frame goes before the loan is written, so nothing is shown yet
 ///   e.show(l, n)          -         the first n bytes of the loan are written
 ///   e.shown(p, ref)       size_t    receiver: so many are. What was not shown in pieces shows 0
 template <class E>
 concept transport_showing =
     transport_lending<E> && requires(E& e, rank p, std::size_t n, std::uint64_t ref, typename E::loan l) {
+        { e.begin(l) } noexcept -> std::same_as<void>;
         { e.show(l, n) } noexcept -> std::same_as<void>;
         { e.shown(p, ref) } noexcept -> std::same_as<std::size_t>;
     };

@@ -46,7 +46,8 @@ auto engine<World, Route, Use>::start_on(E& wire, request& r, peer_state& p) noe
             return complete(r), pushed::yes;
         }
         if constexpr (Use.e1 && lends<E>) {
-            if (n <= limits_.eager_max && n <= wire.max_loan()) {
+            if (n <= wire.max_loan() ? n <= limits_.eager_max
+                                     : r.mode != send_mode::synchronous && fits_loan(wire, r.peer, r.from)) {
                 bool no_loan = false;
                 auto const done = push_e1(wire, r, no_loan);
                 if (!no_loan) return done;

@@ -33,6 +33,7 @@ struct settings {
     std::uint32_t hot_peers = 16;    // MPT_HOT_PEERS
     std::uint32_t loans = 64;        // MPT_LOANS
     std::size_t loan_bytes = 32_KiB; // MPT_LOAN_BYTES
+    std::size_t long_loan = 512_KiB; // MPT_AWAITED_MAX
     bool single_copy = true;         // MPT_SINGLE_COPY
     look how = look::loading;        // MPT_LOOK; auto: natural_look()
 
@@ -41,6 +42,7 @@ struct settings {
                 v.get<"MPT_HOT_PEERS">(),
                 v.get<"MPT_LOANS">(),
                 v.get<"MPT_LOAN_BYTES">(),
+                v.get<"MPT_AWAITED_MAX">(),
                 v.get<"MPT_SINGLE_COPY">(),
                 look_of(v.get<"MPT_LOOK">().view())};
     }

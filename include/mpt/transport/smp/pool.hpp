@@ -57,7 +57,12 @@ template <class Atomics = native_atomics> struct alignas(line_pair) loan_buffer 
         return returned.load(std::memory_order_acquire) == generation; // sync(smp.loan): acquire
     }
 
-    /// The first n bytes are written. A word of an earlier loan is told by its generation.
+    /// Nothing is written yet. A word of an earlier loan is told by its generation, unless they have all been used since.
+    void begin(std::uint32_t generation) noexcept {
+        if (shown.load(std::memory_order_relaxed) >> 32 != generation) return; // order: our own word
+        shown.store(0, std::memory_order_relaxed); // order: the frame, which goes next, publishes it (sync smp.frame)
+    }
+    /// The first n bytes are written.
     void show(std::uint32_t generation, std::size_t n) noexcept {
         shown.store(std::uint64_t{generation} << 32 | n, std::memory_order_release); // sync(smp.piece): release
     }

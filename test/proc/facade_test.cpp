@@ -24,6 +24,11 @@ std::string const refuse_memfd = path_of("MPT_TEST_REFUSE_SYSCALL", "refuse_sysc
 std::string const small_shm = "unshare -m sh -c 'mount -t tmpfs -o size=4m tmpfs /dev/shm && exec \"$@\"' -- ";
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+int times(std::string_view text, std::string_view part) {
+    int n = 0;
+    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++n;
+    return n;
+}
 bool permitted(std::string const& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
 
 /// Another seed each time. A failure prints the whole command.
@@ -139,6 +144,19 @@ TEST_P(facade, respects_ulimit_v) {
     for (auto const* const kilobytes : {"8000000", "400000", "120000"})
         all_work(std::string{"sh -c 'ulimit -v "} + kilobytes + "; exec \"$@\"' -- ");
     is_told("sh -c 'ulimit -v 400000; exec \"$@\"' -- ", 4, "of this rank's slice is 0 bytes (slice ");
+}
+
+/// Streams touch no other rank's slice, so rank 0 has mapped none before the windows.
+TEST(facade_streams, a_window_that_one_rank_cannot_map_is_an_error_of_all) {
+    MPT_TEST_ONLY_UNSANITIZED();
+    auto const e = run(mptrun + "3 sh -c 'ulimit -v 400000; exec \"$@\"' -- " + rank + " stream unmapped");
+    EXPECT_EQ(e.code, 0) << e.out << e.err;
+    EXPECT_EQ(e.err, "");
+    EXPECT_TRUE(has(e.out, "3 ranks: unmapped")) << e.out;
+    std::string const why = "the memory of rank 1 of the job, which a window needs, cannot be mapped by rank 0.\n";
+    EXPECT_EQ(times(e.out, "rank 0: mpt: " + why), 4) << e.out;
+    for (auto const* const r : {"rank 1: ", "rank 2: "})
+        EXPECT_EQ(times(e.out, r + ("mpt: rank 0 could not make its side of a window: " + why)), 4) << e.out;
 }
 
 TEST_P(facade, works_in_a_cgroup_v1_of_64_MB) {

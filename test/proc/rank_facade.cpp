@@ -5,6 +5,7 @@
 //                              and some between layouts
 //   refuse-half ROUNDS SEED WHO  the same; in the middle of it the kernel begins to refuse CMA to rank WHO, or to all
 //   windows STEPS SEED         random one-sided programs on windows of every sort
+//   unmapped                   windows while rank 0 may map no more: told to all ranks; then it may, and they are made
 //   hang                       rank 0 waits for a message, the others in a barrier
 //   hang-lock                  rank 0 locks its own window and waits in a barrier, the others want the lock
 //   greedy MOST                takes up to MOST MB until it is told that there is no more, then goes on
@@ -14,6 +15,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -23,6 +26,7 @@
 #include "../support/rma_program.hpp"
 #include <mpt/mpt.hpp>
 
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -298,6 +302,54 @@ template <class World> void windows(World world, int steps, unsigned seed) {
         test::rma_program<World>{world, how, ++seed}.run(steps);
 }
 
+/// The limit of this process's addresses, as it was when this goes.
+class fewer_addresses {
+    rlimit before_{};
+
+public:
+    /// So many more than are in use.
+    explicit fewer_addresses(std::uint64_t more) {
+        must(::getrlimit(RLIMIT_AS, &before_) == 0, "no limit can be read");
+        std::uint64_t pages = 0;
+        std::ifstream{"/proc/self/statm"} >> pages;
+        auto now = before_;
+        now.rlim_cur = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + more;
+        must(pages != 0 && ::setrlimit(RLIMIT_AS, &now) == 0, "no limit can be set");
+    }
+    ~fewer_addresses() { ::setrlimit(RLIMIT_AS, &before_); }
+    fewer_addresses(fewer_addresses const&) = delete;
+};
+
+/// Where the slices do not fit this process, each is mapped when it is needed first.
+template <class World> void unmapped(World world) {
+    auto const attempt = [&](auto const& memory, errc expected) {
+        try {
+            window w{world, memory};
+        } catch (error const& e) {
+            must(e.code() == expected, std::string{"an error of another class: "} + e.what());
+            std::printf("rank %d: %s\n", world.rank().value, e.what());
+            return;
+        }
+        must(false, "a window was made that rank 0 cannot map");
+    };
+    std::vector<int> own(8);
+    {
+        std::optional<fewer_addresses> limit;
+        if (world.rank() == 0) limit.emplace(4 * megabyte_size);
+        world.barrier();
+        attempt(exposed(own), errc::no_memory);
+        attempt(allocated<int>(8), errc::no_memory);
+        attempt(shared_memory<int>(8), errc::rma_shared);
+        attempt(dynamic<int>(), errc::no_memory);
+    }
+    must(world.allreduce(1) == world.size(), "the communicator is no more");
+    window w{world, shared_memory<int>(8)};
+    w.fence();
+    w.put(world.rank().value, (world.rank() + 1) % world.size());
+    w.fence();
+    must(w.local()[0] == (world.rank() - 1 + world.size()) % world.size(), "the window does not work");
+}
+
 template <class World> void hang_in_lock(World world) {
     window w{world, allocated<int>(1)};
     if (world.rank() != 0) world.barrier();
@@ -321,6 +373,7 @@ template <class Stack> int run(std::string_view mode, std::vector<std::string> c
             if (arguments.at(2) == "all" || arguments.at(2) == std::to_string(env.rank().value)) refuse();
         });
     else if (mode == "windows") windows(world, static_cast<int>(number(0)), static_cast<unsigned>(number(1)));
+    else if (mode == "unmapped") unmapped(world);
     else if (mode == "hang" && world.rank() == 0) static_cast<void>(world.template recv<long>(1, 7));
     else if (mode == "hang") world.barrier();
     else if (mode == "hang-lock") hang_in_lock(world);

@@ -128,6 +128,13 @@ struct card {
 };
 static_assert(sizeof(card) == 12 * 8 && std::is_trivially_copyable_v<card>);
 
+/// What each rank tells the others of a window when it has seen all their cards.
+struct verdict {
+    std::uint32_t failed = 0, length = 0; // of the sentence that says why
+    std::uint64_t code = 0;               // an errc
+};
+static_assert(sizeof(verdict) == 2 * 8 && std::is_trivially_copyable_v<verdict>);
+
 /// What this rank holds of a target's lock word. `promised`: nothing, because the program has said that nobody competes.
 enum class held : std::uint8_t { nothing, exclusive, shared, promised };
 

@@ -246,6 +246,8 @@ private:
     void get_memory(wanted const& w);
     std::uint64_t wanted_here(wanted const& w);
     std::vector<card> exchange(card const& mine, std::string const& why_not);
+    template <class F> void agree(F f);
+    void know_all(std::vector<card>& all, wanted const& w);
     void place_shared(std::vector<card>& all, bool contiguous);
     void find(target_type& t, card const& c, rank r);
     void find_way(target_type& t, card const& c);
@@ -378,8 +380,9 @@ template <class Stack> struct window<Stack>::extent {
     bool is_mapped = false;
 };
 
-/// Makes a window together with the other ranks of `parent`, which need not stay. Throws mpt::error(no_memory) on all of them where one
-/// has none, and on who cannot map another's: mpt::error(rma_shared) where the window is to be shared, else mpt::error(no_memory).
+/// Makes a window together with the other ranks of `parent`, which need not stay. Throws on all of them where one cannot: where it has no
+/// memory, mpt::error(no_memory); where it cannot map another's, mpt::error(rma_shared) if the window is to be shared, else no_memory; where
+/// the system gives no thread for an agent that is needed, mpt::error(system).
 template <class Stack>
 std::unique_ptr<window<Stack>> make_window(runtime<Stack>& run, coll::team<Stack> const& parent, wanted const& w) {
     auto context = run.new_context();

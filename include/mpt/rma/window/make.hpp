@@ -1,8 +1,13 @@
 /// rma/window/make - how a window comes, what each rank learns of the others, and how it goes.
 ///
-///   Every rank makes what is its own (memory, control block), tells all of it by a card, and reads theirs. Who has no memory says so
-///   on its card, so that all throw.
+///        make_own()      memory, control block        exchange()   a card of each rank: what is where; who has no memory says so
+///        find(), agent   the others' memory, mapped   agree()      a verdict of each rank: it has all that it needs, or why not
+///
+///   A window is made on all ranks or on none: where one fails in either half, all throw, and the communicator goes on.
 #pragma once
+#include <exception>
+#include <new>
+
 #include <mpt/lock/none.hpp>
 #include <mpt/rma/window.hpp>
 #include <mpt/rma/window/ask.hpp>
@@ -23,21 +28,26 @@ window<Stack>::window(runtime<Stack>& run, context_id context, coll::team<Stack>
     } catch (error const& e) { mine.failed = 1, why_not = e.what(); }
     try {
         auto all = exchange(mine, why_not);
-        if (how_ == flavor::shared) place_shared(all, w.contiguous);
-        targets_ = std::make_unique<target_type[]>(all.size());
-        for (rank r = 0; r < size(); r = r + 1) find(at(r), all[static_cast<std::size_t>(r.value)], r);
-        if (how_ == flavor::shared) own_ = {at(me_).at(at(me_).base), at(me_).size, w.unit};
-        if (how_ != flavor::dynamic && own_.size != 0) memory_.add(reinterpret_cast<std::uintptr_t>(own_.base), own_.size);
-        rows_locked_ = std::ranges::all_of(all, [](card const& c) { return c.locked != 0; });
-        shares_rows_ = may_share_rows(all);
-        for (rank r = 0; r < size(); r = r + 1)
-            at(r).patience.store(w.patience, std::memory_order_relaxed); // order: whoever uses the window got it later
-        looks_ = w.looks ? *w.looks : run.sleeps_soon() ? 0 : looks_for_an_answer;
-        if (needs_agent(all[static_cast<std::size_t>(me_.value)])) start_agent();
+        agree([&] { know_all(all, w); });
     } catch (...) {
+        agent_.reset();
         give_back();
         throw;
     }
+}
+
+template <class Stack> void window<Stack>::know_all(std::vector<card>& all, wanted const& w) {
+    if (how_ == flavor::shared) place_shared(all, w.contiguous);
+    targets_ = std::make_unique<target_type[]>(all.size());
+    for (rank r = 0; r < size(); r = r + 1) find(at(r), all[static_cast<std::size_t>(r.value)], r);
+    if (how_ == flavor::shared) own_ = {at(me_).at(at(me_).base), at(me_).size, w.unit};
+    if (how_ != flavor::dynamic && own_.size != 0) memory_.add(reinterpret_cast<std::uintptr_t>(own_.base), own_.size);
+    rows_locked_ = std::ranges::all_of(all, [](card const& c) { return c.locked != 0; });
+    shares_rows_ = may_share_rows(all);
+    for (rank r = 0; r < size(); r = r + 1)
+        at(r).patience.store(w.patience, std::memory_order_relaxed); // order: whoever uses the window got it later
+    looks_ = w.looks ? *w.looks : run_->sleeps_soon() ? 0 : looks_for_an_answer;
+    if (needs_agent(all[static_cast<std::size_t>(me_.value)])) start_agent();
 }
 
 template <class Stack> window<Stack>::~window() { agent_.reset(); }
@@ -123,6 +133,33 @@ template <class Stack> std::vector<card> window<Stack>::exchange(card const& min
     return all;
 }
 
+/// Collective: f(), and whether it went well on all ranks. Where it did not, who failed throws what it did, and the others throw what the
+/// first of them did, with its rank.
+template <class Stack> template <class F> void window<Stack>::agree(F f) {
+    auto code = errc::no_memory;
+    std::string why_not;
+    std::exception_ptr failure;
+    try {
+        f();
+    } catch (error const& e) {
+        failure = std::current_exception(), code = e.code(), why_not = e.what();
+    } catch (std::bad_alloc const&) {
+        failure = std::current_exception(), why_not = "no memory for what it notes of the others";
+    }
+    verdict const mine{failure ? 1u : 0u, static_cast<std::uint32_t>(why_not.size()), static_cast<std::uint64_t>(code)};
+    std::vector<verdict> all(static_cast<std::size_t>(size()));
+    coll::allgather(team(), source{&mine, sizeof mine}, coll::blocks{std::as_writable_bytes(std::span{all}), sizeof mine});
+    auto const first = std::ranges::find_if(all, [](verdict const& v) { return v.failed != 0; });
+    if (first == all.end()) return;
+    rank const who = static_cast<std::int32_t>(first - all.begin());
+    why_not.resize(first->length);
+    coll::broadcast(team(), std::as_writable_bytes(std::span{why_not}), who);
+    if (failure) std::rethrow_exception(failure);
+    if (why_not.starts_with("mpt: ")) why_not.erase(0, 5);
+    throw error{static_cast<errc>(first->code),
+                "mpt: rank " + std::to_string(who.value) + " could not make its side of a window: " + why_not};
+}
+
 /// Shared parts are known by their places in the slice that they lie in.
 template <class Stack> void window<Stack>::place_shared(std::vector<card>& all, bool contiguous) {
     std::uint64_t before = 0;
@@ -139,7 +176,8 @@ template <class Stack> std::span<std::byte> window<Stack>::slice_of(rank world) 
     if (s.empty())
         throw error{how_ == flavor::shared ? errc::rma_shared : errc::no_memory,
                     "mpt: the memory of rank " + std::to_string(world.value) +
-                        " of the job, which a window needs, cannot be mapped here."};
+                        " of the job, which a window needs, cannot be mapped by rank " + std::to_string(run_->me().value) +
+                        '.'};
     return s;
 }
 

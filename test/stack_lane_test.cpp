@@ -1,5 +1,6 @@
 #include <atomic>
 #include <barrier>
+#include <set>
 #include <thread>
 
 #include "support/job_of.hpp"
@@ -443,6 +444,34 @@ TEST(stack_lane, a_thread_that_waits_alone_spins_and_two_of_them_yield) {
         over = true;
         first.join(), second.join();
         EXPECT_FALSE(lane.is_waited_on());
+    });
+}
+
+/// In step with another CPU's threads, two partners might never run at once.
+TEST(stack_lane, in_company_a_thread_yields_soon_and_not_always_after_as_many_looks) {
+    test::watchdog const guard{"threads that wait in company"};
+    static thread_local int looks, before_yield;
+    struct yielding_world : world::threads {
+        void yield() const noexcept {
+            if (before_yield == 0) before_yield = looks;
+            world::threads::yield();
+        }
+    };
+    using stack_type = stack<yielding_world>;
+    local_job<stack_type>(1, {}, [](environment<stack_type>& env) {
+        auto& lane = env.native().lane_at(0);
+        std::atomic<bool> over{false};
+        std::thread other{[&] { lane.wait({wait_for::probe}, [&](auto&) { return over.load(); }); }};
+        while (!lane.is_waited_on()) std::this_thread::yield();
+        std::set<int> numbers;
+        while (numbers.size() < 5) { // 128 numbers there are, and refusals count as looks
+            looks = before_yield = 0;
+            lane.wait({wait_for::probe}, [](auto&) { return ++looks, before_yield != 0; });
+            EXPECT_LE(before_yield, 96 + 128);
+            numbers.insert(before_yield);
+        }
+        over = true;
+        other.join();
     });
 }
 

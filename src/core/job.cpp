@@ -88,6 +88,9 @@ std::string compare_layout(control_record const& a, control_record const& b, ran
         "a job must be built with the same stack and the same version of mpt.",
         x.value, text(a.stack_name), a.layout, y.value, text(b.stack_name), b.layout);
 }
+
+constexpr std::int64_t shortest_pause = 1'000'000,
+                       longest_pause = 1'000'000'000; // nanoseconds from one look at CPUs to the next
 } // namespace
 
 struct job::impl {
@@ -97,10 +100,11 @@ struct job::impl {
     pid_t pid = ::getpid();
     int exceptions = std::uncaught_exceptions();
     bool left = false;
-    std::shared_ptr<pmi1_line> launcher;                   // who must hear of our end by words; mptrun sees it
-    std::mutex naming;                                     // threads of this rank may name communicators at once
-    native_atomics::atomic<std::int64_t> look_at{0};       // when keep_apart() looks again
-    native_atomics::atomic<std::int64_t> pause{1'000'000}; // nanoseconds until then; longer after each move
+    std::shared_ptr<pmi1_line> launcher;                        // who must hear of our end by words; mptrun sees it
+    std::mutex naming;                                          // threads of this rank may name communicators at once
+    native_atomics::atomic<std::int64_t> look_at{0};            // when keep_apart() looks again
+    native_atomics::atomic<std::int64_t> pause{shortest_pause}; // nanoseconds until then; longer after each move
+    native_atomics::atomic<std::uint32_t> moved{0};             // threads, by keep_together()
 };
 
 job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::string_view job_values)
@@ -168,7 +172,6 @@ bool move_to(int cpu, cpu_set_t const& allowed) noexcept {
 } // namespace
 
 void job::keep_apart() noexcept {
-    constexpr std::int64_t longest_pause = 1'000'000'000;
     if (size_ == 1 || shares_process_ || scarce()) return;
     auto const now = static_cast<std::int64_t>(world::detail::monotonic_now().count());
     auto due = impl_->look_at.load(std::memory_order_relaxed);       // order: a time, nothing hangs on it
@@ -197,6 +200,66 @@ void job::keep_apart() noexcept {
     if (!shared || next == CPU_SETSIZE || !move_to(next, allowed)) return;
     mine.store(static_cast<std::uint32_t>(next + 1), std::memory_order_relaxed);       // order: as above
     impl_->pause.store(std::min(2 * pause, longest_pause), std::memory_order_relaxed); // order: as above
+}
+
+namespace {
+/// When a thread looks again, and how long after that.
+struct look {
+    std::int64_t at = 0, pause = shortest_pause;
+};
+thread_local look next_look;
+
+/// CPUs of which each of some ranks has a share, in their order, as large as the others'.
+class shared_cpus {
+    cpu_set_t const& allowed_;
+    std::int64_t all_, ranks_;
+    std::int64_t first_of(std::int32_t r) const noexcept { return (r * all_ + ranks_ - 1) / ranks_; }
+    bool has(int cpu) const noexcept {
+        return cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET(static_cast<std::size_t>(cpu), &allowed_);
+    }
+
+public:
+    shared_cpus(cpu_set_t const& allowed, std::int32_t ranks) noexcept
+        : allowed_{allowed}, all_{CPU_COUNT(&allowed)}, ranks_{ranks} {}
+    bool suffice() const noexcept { return all_ >= ranks_; }
+    /// In whose share it is; -1: in none.
+    std::int32_t owner(int cpu) const noexcept {
+        if (!has(cpu)) return -1;
+        std::int64_t before = 0;
+        for (int c = 0; c < cpu; ++c) before += has(c) ? 1 : 0;
+        return static_cast<std::int32_t>(before * ranks_ / all_);
+    }
+    /// One of that rank's, another for each number.
+    int one_of(std::int32_t r, std::uint32_t number) const noexcept {
+        auto n = first_of(r) + number % (first_of(r + 1) - first_of(r));
+        for (int cpu = 0;; ++cpu)
+            if (has(cpu) && n-- == 0) return cpu;
+    }
+};
+} // namespace
+
+void job::keep_together() noexcept {
+    if (size_ == 1 || shares_process_ || scarce()) return;
+    auto const now = static_cast<std::int64_t>(world::detail::monotonic_now().count());
+    if (now < next_look.at) return;
+    next_look.at = now + next_look.pause;
+    auto const here = ::sched_getcpu();
+    cpu_set_t allowed;
+    if (here < 0 || ::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    auto const seen = [this](std::int32_t r) -> auto& { return record(rank{r}).cpu; };
+    auto const say = [&](int cpu) {
+        seen(me_.value).store(static_cast<std::uint32_t>(cpu + 1), std::memory_order_relaxed); // order: a hint
+    };
+    say(here);
+    shared_cpus const cpus{allowed, size_};
+    auto const whose = cpus.owner(here);
+    if (!cpus.suffice() || whose < 0 || whose == me_.value) return;
+    auto const theirs = static_cast<int>(seen(whose).load(std::memory_order_relaxed)) - 1; // order: a hint, which may be old
+    if (cpus.owner(theirs) != whose) return;
+    auto const next = cpus.one_of(me_.value, impl_->moved.fetch_add(1, std::memory_order_relaxed)); // order: a number
+    if (!move_to(next, allowed)) return;
+    say(next);
+    next_look.pause = std::min(2 * next_look.pause, longest_pause);
 }
 
 void job::publish(unsigned slot, unsigned lane, std::span<std::byte const> address) {

@@ -1,5 +1,7 @@
-// Two ranks that the system has put on one CPU part when one of them waits for long. Run by mptrun.
+// Two ranks that the system has put on one CPU part when one of them waits for long; threads go to CPUs of their rank's. Run by mptrun.
 #include <sched.h>
+
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <mpt/mpi/environment.hpp>
@@ -45,6 +47,40 @@ TEST(apart, a_rank_that_waits_leaves_the_cpu_of_another_and_may_go_where_it_migh
         auto const now = allowed();
         EXPECT_TRUE(CPU_EQUAL(&now, &all));
     }
+    world.barrier();
+    allow(all);
+}
+
+/// Of as many CPUs for each of two ranks, in their order: whose it is.
+int owner(cpu_set_t const& all, int cpu) {
+    int before = 0;
+    for (int c = 0; c < cpu; ++c) before += CPU_ISSET(static_cast<std::size_t>(c), &all) ? 1 : 0;
+    return before * 2 / CPU_COUNT(&all);
+}
+
+TEST(apart, threads_that_wait_leave_the_cpus_of_another_rank_and_may_go_where_they_might_go_before) {
+    mpt::environment<> env;
+    auto world = env.world();
+    auto& job = env.native().job();
+    auto const all = allowed();
+    if (CPU_COUNT(&all) < 2 || job.scarce()) GTEST_SKIP() << "fewer CPUs than ranks";
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(first_of(all)), &one);
+    allow(one); // both, and their threads
+    ASSERT_EQ(owner(all, first_of(all)), 0);
+    if (world.rank() == 0) job.keep_together(); // is seen on a CPU of its own
+    world.barrier();
+    if (world.rank() == 1)
+        for (int i = 0; i < 3; ++i) // each looks for itself, at once
+            std::thread{[&] {
+                EXPECT_EQ(::sched_getcpu(), first_of(all));
+                allow(all);
+                job.keep_together();
+                EXPECT_EQ(owner(all, ::sched_getcpu()), 1);
+                auto const now = allowed();
+                EXPECT_TRUE(CPU_EQUAL(&now, &all));
+            }}.join();
     world.barrier();
     allow(all);
 }

@@ -133,6 +133,10 @@ public:
     /// that no rank was seen on. A system that has started two ranks on one CPU may leave them there for a tenth of a second, in which each
     /// message costs as much as a rank spins. The CPUs that the thread may use stay what they are.
     void keep_apart() noexcept;
+    /// The same for one of several threads of a rank that wait on one lane. Each rank has a share of the CPUs, as large as the others': where
+    /// the thread is on a CPU of another's share, and that rank was seen there, it moves to one of its own. Threads of a rank that share a
+    /// CPU seldom meet in its lock, and their partners run at the same time as they do.
+    void keep_together() noexcept;
 
     /// This rank has finalized: its end is no longer a failure of the job. The destructor does it too, unless an exception
     /// is on its way. (Started by hand, the only rank: then too, and the process may join again.)

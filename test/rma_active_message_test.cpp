@@ -228,6 +228,29 @@ TEST(rma_active_message, is_done_for_each_other_and_nobody_depends_on_it) {
         });
 }
 
+/// Nobody confirms the letter: that it is done is seen by its count, and who waits is asked again.
+TEST(rma_active_message, is_asked_for_again_when_letters_are_done) {
+    on_streams(rma::flavor::create, patient, [](auto world, auto& w, std::vector<std::int64_t>& own) {
+        std::int64_t sent = 0;
+        w.lock_all();
+        if (world.rank() == 0) {
+            std::int64_t const ones[]{1, 1};
+            auto const pairs = datatype::vector(2, 1, 2, number);
+            w.accumulate({ones, 2, number}, {1, 0, 1, pairs}, operation::sum); // two runs there: a letter
+            for (; w.done_by_waiting(1) < 10 && sent < 100'000; ++sent)
+                w.accumulate({ones, 1, number}, {1, 1, 1, number}, operation::sum);
+            EXPECT_EQ(w.done_by_waiting(1), 10u);
+        }
+        w.unlock_all();
+        sent = world.allgather(sent)[0];
+        if (world.rank() == 1) {
+            EXPECT_EQ(own[0], 6);
+            EXPECT_EQ(own[1], 5 + sent);
+            EXPECT_EQ(own[2], 6);
+        }
+    });
+}
+
 TEST(rma_active_message, of_several_threads_count_all) {
     on_streams(rma::flavor::create, 200, [](auto world, auto& w, std::vector<std::int64_t>& own) {
         constexpr int turns = 200;

@@ -163,6 +163,7 @@ private:
         else if (!is_ours(l)) ++refused;
         else execute(l);
         if (l.head.answer != 0) wire_.send(got.source, tag{l.head.answer}, std::span<std::byte const>{answer_});
+        else control_.letters.one_done();
     }
     bool is_ours(opened_letter const& l) const {
         return std::ranges::all_of(l.runs(), [&](memory_run const& r) { return memory_.has(r.at, r.bytes); });

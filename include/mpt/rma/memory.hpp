@@ -51,6 +51,7 @@ template <class World> struct control {
     alignas(line_pair) world::bell<World> agent{}; // rung by who has sent the agent a letter
     // Counted up by who was not answered in time: a thread that sleeps in a wait looks about once more.
     typename atomics::template atomic<std::uint32_t> called{0};
+    letters_under_way<atomics> letters{};        // to this rank's agent
     alignas(line_pair) rma::rows<World> rows;    // of this part
     alignas(line_pair) rma::stays<World> stays;  // of this rank's threads, in whatever part
     std::array<active_line<atomics>, 8> asked{}; // of who waits here
@@ -167,13 +168,14 @@ template <class World> struct alignas(line_pair) target {
     }
     std::byte* at(std::uint64_t address) const noexcept { return reinterpret_cast<std::byte*>(address + shift); }
 
-    /// Is who waits there to be asked for something small? Not while its agent owes a confirmation: updates are done in their order. What
-    /// would be a letter else always is, for an agent that is awake looks there, too.
+    /// Is who waits there to be asked for something small? Not while letters of ours may be under way: updates are done in their order.
+    /// What would be a letter else always is, for an agent that is awake looks there, too.
     bool is_worth_asking(bool else_a_letter) noexcept {
-        auto const sent = asked.load(std::memory_order_relaxed);             // order: who asked it synchronises with us
-        if (sent != confirmed.load(std::memory_order_acquire)) return false; // sync(rma.confirmed): acquire
-        auto const n = unasked.load(std::memory_order_relaxed);              // order: an estimate
-        if (n != 0) unasked.store(n - 1, std::memory_order_relaxed);         // order: an estimate
+        auto const sent = asked.load(std::memory_order_relaxed);                // order: who asked it synchronises with us
+        bool const is_owed = sent != confirmed.load(std::memory_order_acquire); // sync(rma.confirmed): acquire
+        if (is_owed && !sync->letters.none()) return false;
+        auto const n = unasked.load(std::memory_order_relaxed);      // order: an estimate
+        if (n != 0) unasked.store(n - 1, std::memory_order_relaxed); // order: an estimate
         return n == 0 || else_a_letter;
     }
     void was_asked(bool in_time) noexcept {

@@ -13,12 +13,17 @@
 ///        swap      expected, desired     what was there
 ///        confirm   none                  a number: letters of this sender that were refused since the last confirmation
 ///
-///   Tests   test/rma_agent_test.cpp
+///   Count   letters without an answer are counted at the target from before they leave until they are done: an origin that finds none
+///           under way knows that all of its own are done, without asking.
+///   Order   rma.letters: what letters have changed is seen by who finds none under way. Every change of the count is a
+///           read-modify-write, so it is seen of all of them.
+///   Tests   test/rma_agent_test.cpp, test/model/letters_model_test.cpp
 #pragma once
 #include <algorithm>
 #include <array>
 #include <vector>
 
+#include <mpt/core/atomics.hpp>
 #include <mpt/core/cursor.hpp>
 #include <mpt/core/error.hpp>
 #include <mpt/datatype/operation.hpp>
@@ -38,6 +43,17 @@ struct letter_head {
     std::int32_t answer = 0; // tag; 0: none
 };
 static_assert(sizeof(letter_head) == 16);
+
+/// Letters without an answer, of whomever, that are under way to one agent.
+template <class Atomics = native_atomics> class letters_under_way {
+    typename Atomics::template atomic<std::uint32_t> count_{0};
+
+public:
+    /// Before one leaves.
+    void one_more() noexcept { count_.fetch_add(1, std::memory_order_relaxed); }       // order: the frame is published after it
+    void one_done() noexcept { count_.fetch_sub(1, std::memory_order_release); }       // sync(rma.letters): release
+    bool none() const noexcept { return count_.load(std::memory_order_acquire) == 0; } // sync(rma.letters): acquire
+};
 
 inline constexpr std::size_t letter_runs = 128, letter_bytes = 64 * 1024;
 

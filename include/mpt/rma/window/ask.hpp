@@ -7,7 +7,8 @@
 ///   Long    ones, of more bytes than a line holds, go by pieces of 16 KiB through memory of the origin's that the target maps, where they
 ///           would be letters. What a piece that is not done in time leaves is a letter.
 ///
-///   Order   of updates: nobody is asked while the target's agent owes a confirmation, so that all are done in program order.
+///   Order   of updates: nobody is asked while letters are under way that the target's agent has not confirmed, so that all are done in
+///           program order. One that nobody waits for is seen to be done by their count (rma/agent/letter.hpp).
 ///   Asking  each other: who looks for an answer does meanwhile what it is asked for itself.
 ///   Wake    a target that sleeps in a wait is rung after half the looks, and then looks for as long as after a message: it is awake the
 ///           next time.

@@ -161,6 +161,7 @@ template <class Stack> void window<Stack>::get_far(own_sink const& into, target_
 // --- by the agent ---------------------------------------------------------------------------------------------------------------------
 /// Sends a letter that has no answer. Until its confirmation nobody knows that it was done.
 template <class Stack> void window<Stack>::ask(target_type& t, letter const& l) {
+    t.sync->letters.one_more();
     send_letter(t, l);
     t.asked.fetch_add(1, std::memory_order_relaxed); // order: read by who confirms, who synchronises with us
 }

@@ -5,20 +5,19 @@ What is skipped MPICH must skip, too: mpich_skips.txt has the ids, on one rank (
 wheel of MPICH and the same mpi4py, which finds either library by its name.
 The build is kept in the build folder while mpi.h and the compiler wrapper stay what they are.
 usage: check_mpi4py.py SOURCE_ROOT BUILD_ROOT programs | RANKS | record"""
-import hashlib
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
-import venv
 import zipfile
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / 'consumer'))
 from check_installed import install_and_move, output, run
+from from_pypi import built, skip
 
 VERSION, MPICH = '4.1.1', '5.0.2'
 OTHER_CHAPTERS = {
@@ -26,37 +25,6 @@ OTHER_CHAPTERS = {
     'spawn': 'processes', 'dynproc': 'processes',
 }
 SKIPS = HERE / 'mpich_skips.txt'
-
-
-def skip(why):
-    print(f'skipped: {why}')
-    sys.exit(77)
-
-
-def built(tree, keep):
-    """The folder with a virtual environment that has mpi4py, and its source."""
-    keep.mkdir(exist_ok=True)
-    stamp, now = keep / 'stamp', hashlib.sha256((tree / 'include/mpi.h').read_bytes() + (tree / 'bin/mptcc').read_bytes()).hexdigest()
-    if stamp.exists() and stamp.read_text() == now + VERSION:
-        return keep
-    venv.create(keep / 'venv', with_pip=True, clear=True)
-    pip = [keep / 'venv/bin/python', '-m', 'pip', '--quiet', '--disable-pip-version-check', '--retries', '1', '--timeout', '10']
-    try:
-        subprocess.run([*pip, 'download', '--no-deps', '--no-binary', 'mpi4py', f'mpi4py=={VERSION}', '-d', keep], timeout=120)
-    except subprocess.TimeoutExpired:
-        pass
-    if not list(keep.glob('mpi4py-*.tar.gz')):
-        skip(f'mpi4py {VERSION} cannot be had (no network?)')
-    run('tar', 'xzf', keep / f'mpi4py-{VERSION}.tar.gz', '-C', keep)
-    env = {'PATH': '/usr/local/bin:/usr/bin:/bin', 'MPI4PY_BUILD_MPIABI': '1', 'MPICC': str(tree / 'bin/mptcc'), 'CFLAGS': '-O0'}
-    done = subprocess.run([*pip, 'install', keep / f'mpi4py-{VERSION}'], env=env, timeout=600, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True)
-    if done.returncode:
-        if 'Python.h' in done.stdout:
-            skip('the headers of Python are not installed')
-        sys.exit(f'mpi4py does not build against mpi.h:\n{done.stdout[-8000:]}')
-    stamp.write_text(now + VERSION)
-    return keep
 
 
 def suite(launch, keep, folder, **env):
@@ -98,7 +66,9 @@ def main():
         skip('the headers of Python are not installed')
     with tempfile.TemporaryDirectory(prefix='mpt-py-') as folder:
         tree = shutil.move(install_and_move(build, pathlib.Path(folder).resolve()), pathlib.Path(folder) / 'mpt') # no blanks: mpi4py cannot
-        keep = built(tree, build / 'mpi4py')
+        keep = build / 'mpi4py'
+        built('mpi4py', VERSION, keep, [tree / 'include/mpi.h', tree / 'bin/mptcc'],
+              {'MPI4PY_BUILD_MPIABI': '1', 'MPICC': str(tree / 'bin/mptcc'), 'CFLAGS': '-O0'})
         python, mptrun = keep / 'venv/bin/python', tree / 'bin/mptrun'
         if what == 'programs':
             said = output(mptrun, '-n', '3', python, '-m', 'mpi4py.bench', 'helloworld', timeout=60)

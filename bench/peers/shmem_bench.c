@@ -18,7 +18,9 @@
  *     contexts      a put of 8 bytes by the default context beside 0, 1, 2, 4, ... other contexts
  *                   With -c the last two run with SHMEM_MAX_CTX set so, and their names say it (_of_7): private contexts and
  *                   registered threads share that many places. Where a context is refused there is no row.
- *     collectives   barrier, broadcast, collect, fcollect, reduce, alltoall; after each all meet, which is not counted
+ *     collectives   barrier, broadcast, collect, fcollect, reduce, alltoall; after each all meet, which is not counted; broadcast
+ *                   also with that (_met): where PEs share CPUs who leaves a barrier first waits for a root that has no CPU, and
+ *                   how much of the two calls is the one's or the other's is a matter of who comes last
  *
  * Only functions of OpenSHMEM 1.4, which all have, but for signals (1.5) and the registration of threads, where they are there. */
 #define _GNU_SOURCE
@@ -70,6 +72,12 @@ static double one_by_one(call_of* call, long bytes, long calls) {
         shmem_barrier_all();
     }
     return took;
+}
+
+static double with_meetings(call_of* call, long bytes, long calls) {
+    double const start = now();
+    for (long i = 0; i < calls; ++i) call(SHMEM_CTX_DEFAULT, bytes), shmem_barrier_all();
+    return now() - start;
 }
 
 static double seconds_of(batch_of* run, call_of* call, long bytes, long calls) {
@@ -337,6 +345,9 @@ static void collectives(void) {
     for (size_t c = 0; c < sizeof all / sizeof *all; ++c)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
             if (sizes[i] <= most_bytes) say(all[c].name, sizes[i], time_by(one_by_one, all[c].call, sizes[i]) * 1e6, "us");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
+        if (sizes[i] <= most_bytes)
+            say("shmem_broadcast_met", sizes[i], time_by(with_meetings, broadcast, sizes[i]) * 1e6, "us");
 }
 
 /* --- what is asked for ----------------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "boot_pmi1.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -105,6 +106,7 @@ struct job::impl {
     native_atomics::atomic<std::int64_t> look_at{0};            // when keep_apart() looks again
     native_atomics::atomic<std::int64_t> pause{shortest_pause}; // nanoseconds until then; longer after each move
     native_atomics::atomic<std::uint32_t> moved{0};             // threads, by keep_together()
+    native_atomics::atomic<std::uint32_t> yields{0};            // calls of keep_apart() where CPUs are scarce
 };
 
 job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::string_view job_values)
@@ -172,12 +174,13 @@ bool move_to(int cpu, cpu_set_t const& allowed) noexcept {
 } // namespace
 
 void job::keep_apart() noexcept {
-    if (size_ == 1 || shares_process_ || scarce()) return;
-    auto const now = static_cast<std::int64_t>(world::detail::monotonic_now().count());
-    auto due = impl_->look_at.load(std::memory_order_relaxed);       // order: a time, nothing hangs on it
-    auto const pause = impl_->pause.load(std::memory_order_relaxed); // order: as above
-    if (now < due || !impl_->look_at.compare_exchange_strong(due, now + pause, std::memory_order_relaxed))
-        return; // order: as above
+    constexpr std::uint32_t yields_apart = 8; // where each wait yields, the clock is not looked at each time
+    if (size_ == 1 || shares_process_) return;
+    if (scarce()) {
+        auto const yields = impl_->yields.load(std::memory_order_relaxed) + 1; // order: a number, nothing hangs on it
+        impl_->yields.store(yields, std::memory_order_relaxed);                // order: as above
+        if (yields % yields_apart != 0) return;
+    }
     auto const here = ::sched_getcpu();
     if (here < 0) return;
     auto const seen = [this](std::int32_t r) {
@@ -185,19 +188,22 @@ void job::keep_apart() noexcept {
     };
     auto& mine = record(me_).cpu;
     if (seen(me_.value) != here) mine.store(static_cast<std::uint32_t>(here + 1), std::memory_order_relaxed); // order: as above
-    cpu_set_t allowed, free;
+
+    auto const now = static_cast<std::int64_t>(world::detail::monotonic_now().count());
+    auto due = impl_->look_at.load(std::memory_order_relaxed);       // order: a time, nothing hangs on it
+    auto const pause = impl_->pause.load(std::memory_order_relaxed); // order: as above
+    auto const until = now + std::min(scarce() ? pause * size_ : pause, longest_pause);
+    if (now < due || !impl_->look_at.compare_exchange_strong(due, until, std::memory_order_relaxed)) return; // order: as above
+    cpu_set_t allowed;
     if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return; // more CPUs than the set has room for
-    free = allowed;
-    bool shared = false;
-    for (std::int32_t r = 0; r < size_; ++r) {
-        auto const cpu = seen(r);
-        if (cpu < 0 || cpu >= CPU_SETSIZE) continue;
-        CPU_CLR(static_cast<std::size_t>(cpu), &free);
-        shared = shared || (r != me_.value && cpu == here);
-    }
-    int next = 0;
-    while (next < CPU_SETSIZE && !CPU_ISSET(static_cast<std::size_t>(next), &free)) ++next;
-    if (!shared || next == CPU_SETSIZE || !move_to(next, allowed)) return;
+    std::array<std::int32_t, CPU_SETSIZE> ranks{};
+    auto const ranks_on = [&ranks](int cpu) { return ranks[static_cast<std::size_t>(cpu)]; };
+    for (std::int32_t r = 0; r < size_; ++r)
+        if (auto const cpu = seen(r); cpu >= 0 && cpu < CPU_SETSIZE) ++ranks[static_cast<std::size_t>(cpu)];
+    auto next = here;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+        if (CPU_ISSET(static_cast<std::size_t>(cpu), &allowed) && ranks_on(cpu) < ranks_on(next)) next = cpu;
+    if (ranks_on(next) + 2 > ranks_on(here) || !move_to(next, allowed)) return;
     mine.store(static_cast<std::uint32_t>(next + 1), std::memory_order_relaxed);       // order: as above
     impl_->pause.store(std::min(2 * pause, longest_pause), std::memory_order_relaxed); // order: as above
 }

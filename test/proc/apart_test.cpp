@@ -1,4 +1,5 @@
-// Two ranks that the system has put on one CPU part when one of them waits for long; threads go to CPUs of their rank's. Run by mptrun.
+// Ranks that the system has put on one CPU part when one of them waits for long; of four on two CPUs two do, and threads go to CPUs of
+// their rank's. Run by mptrun.
 #include <sched.h>
 
 #include <thread>
@@ -20,6 +21,10 @@ int first_of(cpu_set_t const& set) {
     return cpu;
 }
 void allow(cpu_set_t const& set) { ASSERT_EQ(::sched_setaffinity(0, sizeof set, &set), 0); }
+void pause_for(std::int64_t nanoseconds) {
+    ::timespec const pause{0, nanoseconds};
+    ::nanosleep(&pause, nullptr);
+}
 
 TEST(apart, a_rank_that_waits_leaves_the_cpu_of_another_and_may_go_where_it_might_go_before) {
     mpt::environment<> env;
@@ -36,8 +41,7 @@ TEST(apart, a_rank_that_waits_leaves_the_cpu_of_another_and_may_go_where_it_migh
     EXPECT_EQ(::sched_getcpu(), first_of(all));
     world.barrier();
     if (world.rank() == 1) {
-        ::timespec const pause{0, 2'000'000}; // the barriers' waits may have looked just now
-        ::nanosleep(&pause, nullptr);
+        pause_for(2'000'000); // the barriers' waits may have looked just now
         auto& seen = job.record(mpt::rank{0}).cpu;
         EXPECT_EQ(static_cast<int>(seen.load(std::memory_order_relaxed)) - 1, first_of(all)); // order: a hint
         // Free to go again, and in the same breath it is asked to: the system itself has had no reason to move it.
@@ -81,6 +85,50 @@ TEST(apart, threads_that_wait_leave_the_cpus_of_another_rank_and_may_go_where_th
                 auto const now = allowed();
                 EXPECT_TRUE(CPU_EQUAL(&now, &all));
             }}.join();
+    world.barrier();
+    allow(all);
+}
+
+TEST(apart, where_cpus_are_scarce_ranks_spread_until_none_has_two_less) {
+    mpt::environment<> env;
+    auto world = env.world();
+    auto& job = env.native().job();
+    auto const all = allowed();
+    if (CPU_COUNT(&all) != 2 || world.size() != 4) GTEST_SKIP() << "for four ranks on two CPUs";
+    ASSERT_TRUE(job.scarce());
+    auto const first = first_of(all);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(first), &one);
+    allow(one);                                     // all of them
+    for (int i = 0; i < 100; ++i) job.keep_apart(); // each is seen there, whatever the waits have done
+    world.barrier();
+    for (auto const who : {3, 2}) { // from 4 and 0 to 3 and 1, and to 2 and 2
+        if (world.rank() == who) {
+            allow(all);
+            for (int tries = 0; ::sched_getcpu() == first && tries < 1000; ++tries) {
+                pause_for(1'000'000);
+                for (int i = 0; i < 100 && ::sched_getcpu() == first; ++i) job.keep_apart();
+            }
+            EXPECT_NE(::sched_getcpu(), first);
+            auto const now = allowed();
+            EXPECT_TRUE(CPU_EQUAL(&now, &all));
+        }
+        world.barrier();
+    }
+    if (world.rank() == 1) {
+        allow(all);
+        for (int i = 0; i < 1000; ++i) {
+            if (i % 100 == 0) pause_for(1'000'000);
+            auto const here = ::sched_getcpu();
+            int near = 1; // the system may have moved some of us
+            for (auto const r : {0, 2, 3})
+                near +=
+                    static_cast<int>(job.record(mpt::rank{r}).cpu.load(std::memory_order_relaxed)) == here + 1; // order: a hint
+            job.keep_apart();
+            if (near < 3) { EXPECT_EQ(::sched_getcpu(), here) << near << " of four are here"; }
+        }
+    }
     world.barrier();
     allow(all);
 }

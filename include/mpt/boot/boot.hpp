@@ -129,9 +129,10 @@ public:
     fence_mode fences() const noexcept;
     /// Ranks of this node outnumber the CPUs they may use.
     bool scarce() const noexcept;
-    /// For a rank that has waited for long, though CPUs suffice: where another rank of the job is on its CPU, this thread moves to one
-    /// that no rank was seen on. A system that has started two ranks on one CPU may leave them there for a tenth of a second, in which each
-    /// message costs as much as a rank spins. The CPUs that the thread may use stay what they are.
+    /// For a rank that has waited for long, or yields because CPUs are scarce: where two ranks less than on its CPU, or still fewer, were
+    /// seen on another one, this thread moves there. A system that has two ranks on one CPU, or three of four on one of two, may leave
+    /// them there for a tenth of a second and more, in which each message costs as much as a rank spins, or each collective a switch more.
+    /// The CPUs that the thread may use stay what they are.
     void keep_apart() noexcept;
     /// The same for one of several threads of a rank that wait on one lane. Each rank has a share of the CPUs, as large as the others': where
     /// the thread is on a CPU of another's share, and that rank was seen there, it moves to one of its own. Threads of a rank that share a

@@ -335,7 +335,7 @@ public:
             if (i % 256 == 0) lane.enter([&](auto&) { lane.step(); });
         }
         for (std::uint32_t i = 0; i < few_yields && lane.facts().scarce; ++i) {
-            lane.world().yield();
+            lane.give_way();
             if (come()) return;
         }
         auto doubt = suspect();

@@ -113,6 +113,12 @@ public:
         }
     }
 
+    /// A yield; and a rank that is not alone on its CPU may find that it would be on another one.
+    void give_way() noexcept {
+        if constexpr (!world_type::shares_process) here_.is_crowded() ? job_.keep_together() : job_.keep_apart();
+        world_.yield();
+    }
+
     /// Waits for one request.
     void wait(protocol::request& r, waiting const& about) {
         wait(about, [&r](engine_type&) { return r.complete; });
@@ -317,9 +323,7 @@ private:
         switch (step) {
         case wait_step::spin: return false;
         case wait_step::pause: return world_.pause(), false;
-        case wait_step::yield:
-            if constexpr (!world_type::shares_process) here_.is_crowded() ? job_.keep_together() : job_.keep_apart();
-            return world_.yield(), false;
+        case wait_step::yield: return give_way(), false;
         case wait_step::sleep: break;
         }
         if (job_.launcher_gone()) [[unlikely]]

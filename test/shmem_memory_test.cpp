@@ -354,6 +354,30 @@ TEST(shmem_memory_wakes, whatever_changes_the_memory_of_one_who_sleeps_soon_ring
         pe.barrier_all();
     });
 }
+TEST(shmem_memory_wakes, what_may_ring_at_quiet_rings_there_or_when_its_pe_waits) {
+    sleepers::on(2, mpt::config::values{one_lane()}.set<"MPT_WAIT">("sleep"), [](auto& pe) {
+        auto& memory = pe.memory();
+        sleepers::array<long> a{pe, 1};
+        a[0] = 0;
+        pe.barrier_all();
+        auto const twice = [&] { memory.ring_at_quiet(1), memory.ring_at_quiet(1); };
+        if (pe.me() == 0) {
+            EXPECT_FALSE(rings(pe, twice));
+            EXPECT_TRUE(rings(pe, [&] { pe->quiet(); }));
+            EXPECT_FALSE(rings(pe, [&] { pe->quiet(); })) << "it has been";
+            EXPECT_FALSE(rings(pe, twice));
+            EXPECT_TRUE(rings(pe, [&] { memory.ring_at_quiet(0); })) << "one at a time";
+            EXPECT_FALSE(rings(pe, [&] { pe->quiet(1); })) << "that was this PE itself";
+            twice();
+            EXPECT_TRUE(rings(pe, [&] { memory.look_around(); }));
+            twice();
+            EXPECT_TRUE(rings(pe, [&] { memory.await([&] { return memory.seen(&a[0]) == 0; }); }));
+            twice();
+            EXPECT_TRUE(rings(pe, [&] { pe->quiet(1); }));
+        }
+        pe.barrier_all();
+    });
+}
 TEST(shmem_memory_wakes, where_nobody_sleeps_soon_only_signals_ring) {
     sleepers::on(2, mpt::config::values{one_lane()}.set<"MPT_WAIT">("spin"), [](auto& pe) {
         sleepers::array<long> a{pe, 2};

@@ -59,7 +59,23 @@ inline void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, 
     if (is_word(n)) move_word(dest, at, n);
     else std::memmove(dest, at, n);
 }
-inline void put_later(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) { put(ctx, dest, source, n, pe); }
+/// Who waits for it may be told at the next quiet: a ring each is a fence of the processor each.
+inline void told_later(shmem_ctx_t ctx, int pe) {
+    if (all().rings) [[unlikely]]
+        far::ring_at_quiet(ctx, pe);
+}
+[[gnu::noinline]] inline void put_bytes_later(shmem_ctx_t ctx, void* at, void const* source, std::size_t n, int pe) {
+    std::memmove(at, source, n);
+    told_later(ctx, pe);
+}
+inline void put_later(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
+    auto* const at = reach(ctx, dest, pe);
+    if (!at) [[unlikely]]
+        return far::put(ctx, dest, source, n, pe);
+    if (!is_word(n)) return put_bytes_later(ctx, at, source, n, pe);
+    move_word(at, source, n);
+    told_later(ctx, pe);
+}
 inline void get_later(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) { get(ctx, dest, source, n, pe); }
 
 /// The value stays in its register where it is stored at once.

@@ -105,6 +105,13 @@ void ring(shmem_ctx_t ctx, int pe) {
         bell->ring(e.job().run().world(), e.its_lane().fences());
 }
 
+/// Where several threads call at once, at once: one's quiet knows nothing of another's puts.
+void ring_at_quiet(shmem_ctx_t ctx, int pe) {
+    auto& e = here();
+    if (e.level == SHMEM_THREAD_MULTIPLE) return ring(ctx, pe);
+    e.memory().ring_at_quiet(world_of(ctx, pe));
+}
+
 void wait(bool (*ready)(void const*), void const* state) {
     guarded([=] { here().memory().await([=] { return ready(state); }); });
 }

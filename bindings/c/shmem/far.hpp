@@ -52,6 +52,7 @@ void fence(shmem_ctx_t ctx);
 void quiet(shmem_ctx_t ctx);
 /// The PE may sleep over what was stored.
 void ring(shmem_ctx_t ctx, int pe);
+void ring_at_quiet(shmem_ctx_t ctx, int pe);
 
 // --- waiting ------------------------------------------------------------------------------------------------------------------
 /// Until ready(state), serving others meanwhile, and sleeping where CPUs are scarce.

@@ -12,7 +12,8 @@
 ///   Order     fence() orders the stores of the direct way by an instruction, and confirms what agents owe; quiet() is a full fence.
 ///             Elements of 1, 2, 4 or 8 bytes, atomic updates and signals are released, and acquired by g(), fetch() and who waits.
 ///   Wake      who waits for memory (await) naps at most MPT_NAP. Where a PE sleeps soon, for CPUs are scarce or MPT_WAIT says so,
-///             whatever changes a PE's memory rings its bell: of what an agent does the answer is waited for. A signal rings always.
+///             whatever changes a PE's memory rings its bell: of what an agent does the answer is waited for. A signal rings always, and
+///             what need not be seen before quiet() may ring there.
 ///             Who waits does what its agent is asked for, too: a signal in static data needs no other thread to run.
 ///   Cost      x86-64, g++ 12 -O2, from entry to return: 8 bytes: p() 11 instructions, g() 9, put() 12 where the compiler knows the size,
 ///             add() and fetch_add() 11; with the look whether anybody sleeps soon.
@@ -23,6 +24,7 @@
 #include <bit>
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,6 +133,14 @@ public:
     void fence();
     void quiet();
     void quiet(rank pe);
+    /// Where who waits is rung: of what need not be seen before quiet(), which rings then, or a wait of this PE's. By one thread at a time.
+    void ring_at_quiet(rank pe) noexcept {
+        if (unrung_ == pe.value) [[likely]]
+            return;
+        ring_unrung();
+        unrung_ = pe.value;
+        owes_.store(true, std::memory_order_relaxed); // order: as in far()
+    }
     /// An element of this PE's own as others have written it.
     template <class T> static T seen(T const* own) noexcept;
     /// Returns when come() is true, which is made of seen(); serves everybody meanwhile. Throws where the job is ended.
@@ -188,6 +198,7 @@ private:
     template <class T> [[gnu::noinline]] T compare_far(T* address, T condition, T value, rank pe);
     rma::window<Stack>& far() noexcept {
         used_far_.store(true, std::memory_order_relaxed); // order: of the own thread, or of one that synchronises with who asks
+        owes_.store(true, std::memory_order_relaxed);     // order: as above
         return *window_;
     }
 
@@ -197,6 +208,12 @@ private:
             ring(pe);
     }
     void ring(rank pe) noexcept;
+    void ring_unrung() noexcept {
+        if (unrung_ >= 0) [[unlikely]]
+            ring(rank{std::exchange(unrung_, -1)});
+    }
+    /// What a quiet() owes beside its fence, to one PE or to all.
+    [[gnu::noinline]] void settle(std::optional<rank> pe);
 
     // Words of the fast path come first.
     std::uint64_t low_ = 0, bytes_ = 0;
@@ -217,8 +234,9 @@ private:
     std::span<std::byte> allocated_; // the heap lies in it, aligned
     std::uint64_t alignment_ = 1;
     std::unique_ptr<rma::window<Stack>> window_;
-    atomic<bool> used_far_{false};
-    bool strict_; // puts are complete at the PE when they return
+    atomic<bool> used_far_{false}, owes_{false};
+    std::int32_t unrung_ = -1; // a PE that is to be rung at quiet(); -1: none
+    bool strict_;              // puts are complete at the PE when they return
 };
 
 namespace detail {

@@ -10,12 +10,17 @@ template <class Stack> void memory<Stack>::fence() {
     fences::drain();                                               // the processor's
 }
 template <class Stack> void memory<Stack>::quiet() {
-    if (used_far_.load(std::memory_order_relaxed)) window_->flush_all(); // order: as in far()
+    if (owes_.load(std::memory_order_relaxed)) settle({}); // order: as in far()
     fences::light(fence_mode::both);
 }
 template <class Stack> void memory<Stack>::quiet(rank pe) {
-    if (used_far_.load(std::memory_order_relaxed)) window_->flush(pe); // order: as in far()
+    if (owes_.load(std::memory_order_relaxed)) settle(pe); // order: as in far()
     fences::light(fence_mode::both);
+}
+template <class Stack> void memory<Stack>::settle(std::optional<rank> pe) {
+    if (used_far_.load(std::memory_order_relaxed)) // order: as in far()
+        pe ? window_->flush(*pe) : window_->flush_all();
+    ring_unrung();
 }
 
 template <class Stack> template <class T> T memory<Stack>::seen(T const* own) noexcept {
@@ -27,6 +32,7 @@ template <class Stack> template <class T> T memory<Stack>::seen(T const* own) no
 /// origin: a flag there and back by 2 PEs without a common cache; of static data 0.46 and 0.54 us (p, put_signal), of the heap 0.24, where
 /// it looked at both at every 256th look 0.78, 0.67 and 0.27.
 template <class Stack> template <class Come> void memory<Stack>::await(Come const& come) {
+    ring_unrung();
     auto& lane = run_->lane_of(context_);
     auto const alone = lane.looks();
     auto const looks = rings_ ? alone : 100 * std::min<std::uint32_t>(alone, 10'000);
@@ -43,6 +49,7 @@ template <class Stack> template <class Come> void memory<Stack>::await(Come cons
 
 /// What comes meanwhile: messages, and what others ask of this PE's static data.
 template <class Stack> void memory<Stack>::look_around() {
+    ring_unrung();
     if (window_->help()) return;
     auto& lane = run_->lane_of(context_);
     lane.enter([&](auto&) { lane.step(); });

@@ -46,6 +46,20 @@ TEST(rma_access_log, updates_may_meet_by_one_operation_on_one_type) {
     EXPECT_TRUE(conflict(sum, other));
 }
 
+TEST(rma_access_log, what_only_fetches_reads) {
+    auto const get = made(touch::get, 0, 8, 0);
+    auto fetch = made(touch::update, 0, 8, 1);
+    fetch.op = operation::no_op;
+    EXPECT_FALSE(conflict(get, fetch));
+    EXPECT_FALSE(conflict(fetch, get));
+    auto as_another_type = fetch;
+    as_another_type.by = 2, as_another_type.kind = element_kind::c_double;
+    EXPECT_FALSE(conflict(fetch, as_another_type));
+    EXPECT_TRUE(conflict(fetch, made(touch::put, 0, 8, 2)));
+    EXPECT_TRUE(conflict(as_another_type, made(touch::update, 0, 8, 0)));
+    EXPECT_TRUE(conflict(get, made(touch::swap, 0, 8, 1)));
+}
+
 TEST(rma_access_log, a_conflict_is_a_sentence) {
     EXPECT_EQ(
         told_conflict(made(touch::put, 4, 8, 0), made(touch::get, 0, 8, 2), 1),

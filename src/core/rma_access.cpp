@@ -9,6 +9,10 @@ namespace {
 
 bool updates(access const& a) noexcept { return a.what == touch::update || a.what == touch::swap; }
 
+bool only_reads(access const& a) noexcept {
+    return a.what == touch::get || (a.what == touch::update && a.op == operation::no_op);
+}
+
 bool meet(memory_run const& a, memory_run const& b) noexcept { return a.at < b.at + b.bytes && b.at < a.at + a.bytes; }
 
 /// Updates of one origin come in its order; those of several are to be by one operation.
@@ -32,7 +36,7 @@ char const* done_by(access const& a) noexcept {
 
 bool conflict(access const& a, access const& b) noexcept {
     if (a.epoch != b.epoch || !meet(a.where, b.where)) return false;
-    if (a.what == touch::get && b.what == touch::get) return false;
+    if (only_reads(a) && only_reads(b)) return false; // whatever they read it as
     if (!updates(a) || !updates(b)) return true;
     return !may_meet(a, b);
 }

@@ -102,6 +102,29 @@ TEST(CWatched, UpdatesMeetWhereTheStandardLetsThem) {
     });
 }
 
+TEST(CWatched, WhatOnlyFetchesMeetsAGet) {
+    ranks(3, [](int me, int) {
+        numbers const w;
+        long got = 0;
+        auto const fetch = [&](int target, MPI_Datatype t) {
+            return MPI_Get_accumulate(nullptr, 0, MPI_DATATYPE_NULL, &got, 1, t, target, 0, 1, t, MPI_NO_OP, w.win);
+        };
+        MPI_Win_fence(0, w.win);
+        EXPECT_EQ(w.get(0, 0), MPI_SUCCESS);
+        EXPECT_EQ(fetch(0, MPI_LONG), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Fetch_and_op(nullptr, &got, MPI_DOUBLE, 0, 0, MPI_NO_OP, w.win), MPI_SUCCESS);
+        meet();
+        if (me == 1) {
+            expect_conflict(w.put(0, 0), "written by this call");
+            expect_conflict(w.add(0, 0), "updated by this call");
+        }
+        if (me == 1) { EXPECT_EQ(w.put(2, 0), MPI_SUCCESS); }
+        meet();
+        if (me == 0) expect_conflict(fetch(2, MPI_LONG), "were written by rank 1");
+        MPI_Win_fence(0, w.win);
+    });
+}
+
 TEST(CWatched, WhatARequestHasFetchedIsOver) {
     ranks(2, [](int me, int) {
         numbers const w;

@@ -26,7 +26,7 @@ TEST(mpi_hints, a_window_ignores_what_is_no_value_of_a_hint) {
     auto const plain = hints::made_with({});
     EXPECT_EQ(hints::shown(plain).size(), 7);
     EXPECT_EQ(hints::shown(plain).get("accumulate_ordering"), "rar,raw,war,waw");
-    EXPECT_FALSE(hints::noncontiguous(plain) || hints::rows_locked(plain));
+    EXPECT_FALSE(hints::noncontiguous(plain) || hints::rows_locked(plain) || hints::never_locked(plain));
     auto const made = hints::made_with(info_of({{"accumulate_ordering", "rar,rar,xyz"},
                                                 {"accumulate_ops", "same_op"},
                                                 {"mpi_accumulate_granularity", "-1"},
@@ -44,6 +44,10 @@ TEST(mpi_hints, what_is_settled_when_a_window_is_made_stays) {
                   info_of({{"alloc_shared_noncontig", "false"}, {"mpi_accumulate_granularity", "4"}, {"same_size", "true"}}));
     EXPECT_TRUE(hints::noncontiguous(w) && hints::rows_locked(w));
     EXPECT_EQ(hints::shown(w).get("same_size"), "true");
+    hints::change(w, info_of({{"no_locks", "true"}}));
+    EXPECT_TRUE(hints::never_locked(w));
+    hints::change(w, info_of({{"no_locks", "false"}}));
+    EXPECT_FALSE(hints::never_locked(w));
 }
 
 TEST(mpi_hints, kinds_of_memory_that_are_provided_are_two_and_their_parts_that_are_wanted) {

@@ -49,7 +49,7 @@ void expect_misuse(rma::findings const& f, char const* said) {
 void fence(auto& world, auto& w, rma::promises p = {}) {
     EXPECT_FALSE(w.before_fence(p));
     world.barrier();
-    w.fenced();
+    EXPECT_FALSE(w.fenced());
 }
 
 TYPED_TEST(rma_watch, two_origins_that_write_one_place_conflict_until_the_next_fence) {
@@ -156,7 +156,7 @@ TYPED_TEST(rma_watch, an_exposure_is_one_epoch_of_all_its_origins) {
         world.barrier();
         for (int round = 0; round < 2; ++round) {
             if (me == 0) {
-                w.before_post({.no_put = round == 1});
+                EXPECT_FALSE(w.before_post({.no_check = true, .no_put = round == 1}));
                 expect_misuse(w.before_fence({}), "an exposure epoch is open");
             }
             world.barrier();
@@ -172,6 +172,47 @@ TYPED_TEST(rma_watch, an_exposure_is_one_epoch_of_all_its_origins) {
             world.barrier();
             if (me == 0) w.waited();
         }
+    });
+}
+
+TYPED_TEST(rma_watch, what_all_ranks_promise_to_a_fence_or_none_is_compared) {
+    this->on(3, [](auto world, auto& w) {
+        auto const me = world.rank().value;
+        auto const meet = [&](rma::promises p) {
+            EXPECT_FALSE(w.before_fence(p));
+            world.barrier();
+            return w.fenced();
+        };
+        EXPECT_FALSE(meet({.no_precede = true, .no_succeed = true}));
+        auto const first = meet({.no_store = me == 0, .no_put = me == 1, .no_precede = me == 1});
+        expect_misuse(first, me == 1 ? "MPI_MODE_NOPRECEDE is given to this fence by this rank and not by rank 0"
+                                     : "MPI_MODE_NOPRECEDE is given to this fence by rank 1 of the window and not by this one");
+        auto const second = meet({.no_succeed = me != 2});
+        expect_misuse(second, me == 2 ? "MPI_MODE_NOSUCCEED is given to this fence by rank 0 of the window"
+                                      : "MPI_MODE_NOSUCCEED is given to this fence by this rank and not by rank 2");
+        EXPECT_FALSE(meet({}));
+    });
+}
+
+TYPED_TEST(rma_watch, a_part_is_not_exposed_and_locked_at_once) {
+    this->on(3, [](auto world, auto& w) {
+        auto const me = world.rank().value;
+        mpt::rank const first{0};
+        if (me != 0) { EXPECT_FALSE(w.locked(rma::lock_kind::shared, 0)); }
+        world.barrier();
+        if (me == 0) expect_misuse(w.before_post({}), "rank 0's part of the window is locked by 2 ranks");
+        world.barrier();
+        if (me != 0) w.unlocked(0);
+        world.barrier();
+        if (me == 0) { EXPECT_FALSE(w.before_post({})); }
+        world.barrier();
+        if (me == 1) expect_misuse(w.before_start({&first, 1}, {.no_check = true}), "rank 0 of the window has posted without");
+        if (me != 0) expect_misuse(w.locked(rma::lock_kind::shared, 0), "rank 0's part of the window is exposed");
+        world.barrier();
+        if (me == 0) w.waited();
+        world.barrier();
+        EXPECT_FALSE(w.locked(rma::lock_kind::shared, 0));
+        w.unlocked(0);
     });
 }
 

@@ -1,4 +1,6 @@
 // Chapter 12: when the memory of a window is whose - epochs of all, of groups, and of locks.
+#include <mpt/mpi/hints.hpp>
+
 #include "entries.hpp"
 #include "windows.hpp"
 
@@ -46,6 +48,13 @@ void check_subset(call const& on, win const& w, group const& g) {
     for (std::int32_t i = 0; i < g.size(); ++i) ranks.push_back(*w.members.find(g.world(i)));
     return ranks;
 }
+/// Of a window that was promised none.
+void before_lock([[maybe_unused]] call const& on, [[maybe_unused]] win const& w) {
+    if constexpr (!checked) return;
+    std::lock_guard const g{on.of().changing};
+    if (hints::never_locked(w.hints))
+        on.fail(MPI_ERR_RMA_SYNC, "the window's hint no_locks is true, which promises that nobody locks it");
+}
 /// Beside who promised that nobody competes nobody does.
 void note_lock(call const& on, win& w, rma::lock_kind kind, mpt::rank r) {
     if constexpr (!checked) return;
@@ -78,7 +87,7 @@ void Win_fence(call& on, int assert, win& w) {
     auto const p = promised(on, assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED);
     if constexpr (checked) require_nothing(on, watch_of(w).before_fence(p));
     window_of(w).fence(p);
-    if constexpr (checked) watch_of(w).fenced();
+    if constexpr (checked) require_nothing(on, watch_of(w).fenced());
 }
 
 void Win_start(call& on, group_object& g, int assert, win& w) {
@@ -92,7 +101,7 @@ void Win_complete(call&, win& w) { window_of(w).complete(); }
 void Win_post(call& on, group_object& g, int assert, win& w) {
     check_subset(on, w, g.members);
     auto const p = promised(on, assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT);
-    if constexpr (checked) watch_of(w).before_post(p);
+    if constexpr (checked) require_nothing(on, watch_of(w).before_post(p));
     window_of(w).post(g.members, p);
 }
 void Win_wait(call&, win& w) {
@@ -108,6 +117,7 @@ void Win_test(call&, win& w, int& flag) {
 
 void Win_lock(call& on, int type, int rank, int assert, win& w) {
     auto const p = promised(on, assert, MPI_MODE_NOCHECK);
+    before_lock(on, w);
     if (rank == MPI_PROC_NULL) return;
     auto const kind = type == MPI_LOCK_EXCLUSIVE ? rma::lock_kind::exclusive : rma::lock_kind::shared;
     window_of(w).lock(kind, mpt::rank{rank}, p);
@@ -119,7 +129,9 @@ void Win_unlock(call&, int rank, win& w) {
     window_of(w).unlock(mpt::rank{rank});
 }
 void Win_lock_all(call& on, int assert, win& w) {
-    window_of(w).lock_all(promised(on, assert, MPI_MODE_NOCHECK));
+    auto const p = promised(on, assert, MPI_MODE_NOCHECK);
+    before_lock(on, w);
+    window_of(w).lock_all(p);
     note_lock_all(on, w);
 }
 void Win_unlock_all(call&, win& w) {

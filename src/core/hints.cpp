@@ -36,7 +36,7 @@ constexpr window_hint window_hints[] = {
     {"same_disp_unit", "false", is_boolean},
     {"alloc_shared_noncontig", "false", is_boolean, true},
 };
-constexpr std::size_t granularity = 3, noncontiguous_parts = std::size(window_hints) - 1;
+constexpr std::size_t locks = 0, granularity = 3, noncontiguous_parts = std::size(window_hints) - 1;
 
 /// Elements that a processor changes at once are not longer: who asks for more at a time has rows.
 constexpr std::int64_t processors_word = 8;
@@ -119,6 +119,7 @@ info shown(of_window const& values) {
     return all;
 }
 bool noncontiguous(of_window const& values) { return values[noncontiguous_parts] == "true"; }
+bool never_locked(of_window const& values) { return values[locks] == "true"; }
 bool rows_locked(of_window const& values) { return as_integer(values[granularity]).value_or(0) > processors_word; }
 
 } // namespace mpt::inline v0::hints

@@ -205,6 +205,71 @@ TEST(CWatched, PostsAreWaitedForAndStarted) {
     });
 }
 
+TEST(CWatched, ThePromisesOfAFenceAreThoseOfAll) {
+    ranks(2, [](int me, int) {
+        numbers const w;
+        EXPECT_EQ(MPI_Win_fence(MPI_MODE_NOPRECEDE, w.win), MPI_SUCCESS);
+        expect_misuse(MPI_Win_fence(me == 0 ? MPI_MODE_NOSUCCEED : 0, w.win),
+                      me == 0 ? "MPI_MODE_NOSUCCEED is given to this fence by this rank and not by rank 1"
+                              : "MPI_MODE_NOSUCCEED is given to this fence by rank 0");
+        EXPECT_EQ(MPI_Win_fence(me == 0 ? MPI_MODE_NOSTORE : MPI_MODE_NOPUT, w.win), MPI_SUCCESS); // each rank's own
+        EXPECT_EQ(MPI_Win_fence(MPI_MODE_NOSUCCEED, w.win), MPI_SUCCESS);
+    });
+}
+
+TEST(CWatched, APartIsNotExposedAndLockedAtOnce) {
+    ranks(2, [](int me, int) {
+        numbers const w;
+        MPI_Group all = MPI_GROUP_NULL, other = MPI_GROUP_NULL;
+        int const it = 1 - me;
+        MPI_Win_get_group(w.win, &all);
+        MPI_Group_incl(all, 1, &it, &other);
+        if (me == 0) MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, w.win);
+        meet();
+        if (me == 1) expect_misuse(MPI_Win_post(other, 0, w.win), "rank 1's part of the window is locked by 1 rank, and");
+        meet();
+        if (me == 0) MPI_Win_unlock(1, w.win);
+        meet();
+        if (me == 1) { EXPECT_EQ(MPI_Win_post(other, 0, w.win), MPI_SUCCESS); }
+        meet();
+        if (me == 0) {
+            expect_misuse(MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, w.win), "rank 1's part of the window is exposed");
+            expect_misuse(MPI_Win_lock_all(0, w.win), "is exposed by MPI_Win_post");
+            expect_misuse(MPI_Win_start(other, MPI_MODE_NOCHECK, w.win), "rank 1 of the window has posted without");
+            EXPECT_EQ(MPI_Win_start(other, 0, w.win), MPI_SUCCESS);
+            EXPECT_EQ(MPI_Win_complete(w.win), MPI_SUCCESS);
+        } else {
+            EXPECT_EQ(MPI_Win_wait(w.win), MPI_SUCCESS);
+        }
+        meet();
+        if (me == 0) {
+            EXPECT_EQ(MPI_Win_lock_all(0, w.win), MPI_SUCCESS);
+            EXPECT_EQ(MPI_Win_unlock_all(w.win), MPI_SUCCESS);
+        }
+        MPI_Group_free(&all);
+        MPI_Group_free(&other);
+        meet();
+    });
+}
+
+TEST(CWatched, NobodyLocksWhatHasTheHintNoLocks) {
+    ranks(2, [](int me, int) {
+        numbers const w;
+        MPI_Info hints = MPI_INFO_NULL;
+        MPI_Info_create(&hints);
+        MPI_Info_set(hints, "no_locks", "true");
+        EXPECT_EQ(MPI_Win_set_info(w.win, hints), MPI_SUCCESS);
+        expect_misuse(MPI_Win_lock(MPI_LOCK_SHARED, 1 - me, 0, w.win), "no_locks");
+        expect_misuse(MPI_Win_lock_all(0, w.win), "no_locks");
+        MPI_Info_set(hints, "no_locks", "false");
+        EXPECT_EQ(MPI_Win_set_info(w.win, hints), MPI_SUCCESS);
+        MPI_Info_free(&hints);
+        EXPECT_EQ(MPI_Win_lock_all(0, w.win), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Win_unlock_all(w.win), MPI_SUCCESS);
+        meet();
+    });
+}
+
 TEST(CWatched, LockedRanksTakeTurns) {
     ranks(3, [](int, int size) {
         numbers const w{1};

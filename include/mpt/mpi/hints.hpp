@@ -38,6 +38,8 @@ void change(of_window& values, info const& given);
 info shown(of_window const& values);
 /// Each rank's part of shared memory lies where that rank is at home.
 bool noncontiguous(of_window const& values);
+/// Nobody locks it: no_locks.
+bool never_locked(of_window const& values);
 /// Accumulates are of more at a time than a processor changes at once.
 bool rows_locked(of_window const& values);
 

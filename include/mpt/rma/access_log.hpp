@@ -50,6 +50,11 @@ inline constexpr std::uint64_t passive_epoch = 0;
 constexpr std::uint64_t fence_epoch(std::uint64_t n) noexcept { return 2 * n; }
 constexpr std::uint64_t exposure_epoch(std::uint64_t n) noexcept { return 2 * n + 1; }
 
+/// To a fence, which all ranks give or none.
+struct promises_of_all {
+    bool no_precede = false, no_succeed = false;
+};
+
 /// What an exposure or a fence epoch's target has said, and who has locked it. For who holds `lock`.
 template <class Atomics = native_atomics> class access_log {
     static constexpr std::uint32_t most = 2048;
@@ -59,7 +64,9 @@ public:
     std::uint64_t exposures = 0;                 // how many there were, with the one that goes on
     bool exposed = false;                        // one goes on
     bool exposed_to_reads = false;               // alone: nobody puts or accumulates
+    bool exposed_untold = false;                 // nobody was told of it: MPI_MODE_NOCHECK
     std::array<std::uint64_t, 2> reads_fences{}; // fence epochs in which nobody does: this one's, and the next one's
+    std::array<promises_of_all, 2> fences{};     // what its rank promises to fences: to this one, and to the next one
     std::uint32_t sharers = 0;                   // that have locked it, also by a promise
     std::int32_t alone = -1;                     // who has locked it alone
 

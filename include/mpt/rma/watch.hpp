@@ -8,7 +8,8 @@
 ///
 ///   Finds     accesses that conflict, of one origin and of several; a put or an accumulate where the target has promised that there
 ///             is none; operations in front of a fence that was to have none; a lock whose promise that nobody competes is not true;
-///             a start whose promise that the target has posted is not true; a fence in an exposure epoch.
+///             a start whose promise that the target has posted is not true, or was not given to the post; a fence in an exposure
+///             epoch; a part that is exposed and locked; a promise to a fence that not all ranks gave.
 ///   Not       loads and stores: nobody sees them.
 ///   Threads   as the window.
 ///   Memory    an access_log for each rank of the window, in its slice of the arena.
@@ -56,6 +57,7 @@ template <class Stack> class watch {
         ~holding() { log_.lock.release_exclusive(); }
         holding(holding const&) = delete;
         log_type* operator->() const noexcept { return &log_; }
+        log_type& operator*() const noexcept { return log_; }
     };
 
     runtime<Stack>& run_;
@@ -82,16 +84,12 @@ public:
 
     /// Before the window's fence, and after it.
     findings before_fence(promises p);
-    void fenced() {
-        ++fences_;
-        made_.store(0, std::memory_order_relaxed); // order: see mode_
-        enter(mode::fence);
-    }
+    findings fenced();
     /// Before the window's start: targets in ranks of the window.
     findings before_start(std::span<rank const> targets, promises p);
     void started() noexcept { enter(mode::start); }
     /// Before the window's post, which refuses a second one.
-    void before_post(promises p);
+    findings before_post(promises p);
     void waited() { of(me_)->exposed = false; }
     /// After the window's lock, which is to be undone where there is a finding.
     findings locked(lock_kind kind, rank r);
@@ -116,6 +114,10 @@ private:
     static bool only_read(log_type const& log, std::uint64_t epoch) noexcept {
         return epoch % 2 == 1 ? log.exposed && log.exposed_to_reads
                               : epoch != passive_epoch && log.reads_fences[epoch / 2 % 2] == epoch;
+    }
+    static std::string holders_of(log_type const& log) {
+        if (log.alone >= 0) return "rank " + std::to_string(log.alone);
+        return std::to_string(log.sharers) + (log.sharers == 1 ? " rank" : " ranks");
     }
     static std::string part_of(rank r) { return "rank " + std::to_string(r.value) + "'s part of the window"; }
 };
@@ -193,33 +195,61 @@ template <class Stack> findings watch<Stack>::before_fence(promises p) {
                                                   "that there are none"};
     auto const next = fences_ + 1; // others may be in the one before still
     if (p.no_put) own->reads_fences[next % 2] = fence_epoch(next);
+    own->fences[next % 2] = {p.no_precede, p.no_succeed};
+    return std::nullopt;
+}
+
+template <class Stack> findings watch<Stack>::fenced() {
+    ++fences_;
+    made_.store(0, std::memory_order_relaxed); // order: see mode_
+    enter(mode::fence);
+    auto const mine = of(me_)->fences[fences_ % 2];
+    for (rank r = 0; r < size(); r = r + 1) {
+        auto const theirs = of(r)->fences[fences_ % 2];
+        bool const precede = theirs.no_precede != mine.no_precede;
+        if (!precede && theirs.no_succeed == mine.no_succeed) continue;
+        bool const is_mine = precede ? mine.no_precede : mine.no_succeed;
+        auto const there = "rank " + std::to_string(r.value) + " of the window";
+        return finding{false, std::string{precede ? "MPI_MODE_NOPRECEDE" : "MPI_MODE_NOSUCCEED"} +
+                                  " is given to this fence by " +
+                                  (is_mine ? "this rank and not by " + there : there + " and not by this one") +
+                                  "; all ranks are to give it, or none"};
+    }
     return std::nullopt;
 }
 
 template <class Stack> findings watch<Stack>::before_start(std::span<rank const> targets, promises p) {
     if (!p.no_check) return std::nullopt;
-    for (auto const r : targets)
-        if (!of(r)->exposed)
-            return finding{false, "rank " + std::to_string(r.value) +
-                                      " of the window has not posted, and MPI_MODE_NOCHECK "
-                                      "promises that it has"};
+    for (auto const r : targets) {
+        auto const log = of(r);
+        auto const who = "rank " + std::to_string(r.value) + " of the window has ";
+        if (!log->exposed) return finding{false, who + "not posted, and MPI_MODE_NOCHECK promises that it has"};
+        if (!log->exposed_untold)
+            return finding{false,
+                           who + "posted without MPI_MODE_NOCHECK, which this start is given; both are to be, or neither"};
+    }
     return std::nullopt;
 }
 
-template <class Stack> void watch<Stack>::before_post(promises p) {
+template <class Stack> findings watch<Stack>::before_post(promises p) {
     auto const own = of(me_);
-    if (own->exposed) return;
-    own->exposed = true, own->exposed_to_reads = p.no_put;
+    if (own->exposed) return std::nullopt;
+    if (own->alone >= 0 || own->sharers != 0)
+        return finding{false,
+                       part_of(me_) + " is locked by " + holders_of(*own) + ", and is not to be exposed before it is unlocked"};
+    own->exposed = true, own->exposed_to_reads = p.no_put, own->exposed_untold = p.no_check;
     ++own->exposures;
+    return std::nullopt;
 }
 
 template <class Stack> findings watch<Stack>::locked(lock_kind kind, rank r) {
     bool const wants_all = kind == lock_kind::exclusive;
     auto const log = of(r);
-    if (log->alone >= 0 || (wants_all && log->sharers != 0)) {
-        auto const who = log->alone >= 0 ? "rank " + std::to_string(log->alone) : std::to_string(log->sharers) + " ranks";
-        return finding{false, part_of(r) + " is locked by " + who + ", and MPI_MODE_NOCHECK promises that no lock competes"};
-    }
+    if (log->alone >= 0 || (wants_all && log->sharers != 0))
+        return finding{false, part_of(r) + " is locked by " + holders_of(*log) +
+                                  ", and MPI_MODE_NOCHECK promises that no lock competes"};
+    if (log->exposed)
+        return finding{false, part_of(r) + " is exposed by MPI_Win_post, and is not to be locked before MPI_Win_wait"};
     if (wants_all) log->alone = me_.value;
     else ++log->sharers;
     at(r).lock = wants_all ? held::exclusive : held::shared;

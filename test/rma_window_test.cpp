@@ -394,6 +394,13 @@ TYPED_TEST(rma_window, an_operation_without_an_epoch_or_outside_its_memory_is_a_
             w.accumulate({x, 2, number}, {0, 0, 1, apart}, operation::sum);
         });
         expect_error(error_class::arg, {"8 bytes here", "16 bytes"}, [&] { w.put({x, 1, number}, {0, 0, 2, number}); });
+        auto const all_of_it = std::int64_t{1} << 61;
+        expect_error(error_class::rma_range, {"2305843009213693952 elements of 8 bytes", "rank 0", "64 bytes"}, [&] {
+            w.accumulate({x, 1, number}, {0, 0, all_of_it, number}, operation::sum);
+        });
+        expect_error(error_class::arg, {"8 bytes here", "0 bytes"}, [&] {
+            w.accumulate({x, 1, number}, {0, 0, 0, number}, operation::sum);
+        });
         auto const text = datatype::named(element_kind::c_wchar);
         expect_error(error_class::arg, {"not defined", "MPI_WCHAR"}, [&] {
             w.accumulate({x, 1, text}, {0, 0, 1, text}, operation::sum);

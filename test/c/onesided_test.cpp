@@ -858,6 +858,77 @@ TEST(COneSided, WrongArgumentsAreTheWindowsErrors) {
     });
 }
 
+TEST(COneSided, BothSidesHaveAsManyBytesAlsoWhereOneHasNone) {
+    ranks(2, [](int me, int) {
+        counter const c;
+        long x = 1, y = 2;
+        int const to = 1 - me;
+        MPI_Win_lock_all(0, c.win);
+        auto const refused = [](int code, char const* here, char const* there) {
+            expect_failure(code, MPI_ERR_ARG, {here, there, "both sides are to have as many"});
+        };
+        for (int const target : {me, to}) {
+            refused(MPI_Put(&x, 1, MPI_LONG, target, 0, 0, MPI_LONG, c.win), "8 bytes here", "0 bytes at the target");
+            refused(MPI_Get(&x, 1, MPI_LONG, target, 0, 0, MPI_LONG, c.win), "8 bytes here", "0 bytes at the target");
+            refused(MPI_Accumulate(&x, 1, MPI_LONG, target, 0, 0, MPI_LONG, MPI_SUM, c.win), "8 bytes here",
+                    "0 bytes at the target");
+            refused(MPI_Accumulate(&x, 0, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, c.win), "0 bytes here",
+                    "8 bytes at the target");
+            auto const fetch = [&](int n, int m, int k, MPI_Op op) {
+                return MPI_Get_accumulate(&x, n, MPI_LONG, &y, m, MPI_LONG, target, 0, k, MPI_LONG, op, c.win);
+            };
+            refused(fetch(1, 0, 0, MPI_SUM), "8 bytes here", "0 bytes at the target");
+            refused(fetch(0, 1, 0, MPI_SUM), "8 bytes here", "0 bytes at the target");
+            refused(fetch(9, 1, 0, MPI_NO_OP), "8 bytes here", "0 bytes at the target");
+            refused(fetch(1, 0, 1, MPI_SUM), "0 bytes here", "8 bytes at the target");
+            EXPECT_EQ(fetch(0, 0, 0, MPI_SUM), MPI_SUCCESS);
+            EXPECT_EQ(fetch(9, 0, 0, MPI_NO_OP), MPI_SUCCESS);
+        }
+        MPI_Win_unlock_all(c.win);
+        EXPECT_EQ(y, 2);
+        MPI_Barrier(MPI_COMM_WORLD);
+        EXPECT_EQ(c.of(me), 0);
+    });
+}
+
+/// Their bytes, or the way from the first to the last, are more than 64 bits count: products wrap round to nothing, or to less.
+TEST(COneSided, CountsThatNoMemoryHasAreOutsideTheWindow) {
+    ranks(2, [](int me, int) {
+        counter const c;
+        long x = 1, y = 2;
+        MPI_Datatype apart = MPI_DATATYPE_NULL;
+        MPI_Type_create_resized(MPI_LONG, 0, MPI_Aint{1} << 40, &apart);
+        MPI_Type_commit(&apart);
+        MPI_Win_lock_all(0, c.win);
+        for (MPI_Count const n : {MPI_Count{1} << 60, MPI_Count{1} << 61, (MPI_Count{1} << 61) + 1, MPI_Count{1} << 62})
+            for (int const target : {me, 1 - me}) {
+                auto const said = std::to_string(n) + " elements of 8 bytes are not within rank " + std::to_string(target) +
+                                  "'s part of the window, which has 8 bytes";
+                auto const refused = [&](int code) { expect_failure(code, MPI_ERR_RMA_RANGE, {said.c_str()}); };
+                refused(MPI_Put_c(&x, 1, MPI_LONG, target, 0, n, MPI_LONG, c.win));
+                refused(MPI_Get_c(&x, 1, MPI_LONG, target, 0, n, MPI_LONG, c.win));
+                for (auto const mine : {MPI_Count{1}, n}) {
+                    refused(MPI_Accumulate_c(&x, mine, MPI_LONG, target, 0, n, MPI_LONG, MPI_SUM, c.win));
+                    refused(
+                        MPI_Get_accumulate_c(&x, mine, MPI_LONG, &y, mine, MPI_LONG, target, 0, n, MPI_LONG, MPI_SUM, c.win));
+                }
+                for (auto const there : {MPI_Count{1}, n}) {
+                    expect_failure(MPI_Put_c(&x, n, MPI_LONG, target, 0, there, MPI_LONG, c.win), MPI_ERR_ARG, {"too large"});
+                    expect_failure(MPI_Get_c(&x, n, MPI_LONG, target, 0, there, MPI_LONG, c.win), MPI_ERR_ARG, {"too large"});
+                }
+                expect_failure(MPI_Accumulate_c(&x, n, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, c.win), MPI_ERR_ARG,
+                               {"too large"});
+            }
+        expect_failure(MPI_Put_c(&x, 1, MPI_LONG, me, 0, (MPI_Count{1} << 24) + 1, apart, c.win), MPI_ERR_RMA_RANGE,
+                       {"16777217 elements of 8 bytes"});
+        MPI_Win_unlock_all(c.win);
+        MPI_Type_free(&apart);
+        EXPECT_EQ(x * 10 + y, 12);
+        MPI_Barrier(MPI_COMM_WORLD);
+        EXPECT_EQ(c.of(me), 0);
+    });
+}
+
 TEST(COneSided, WhatStandsOutsideItsEpochIsRefused) {
     ranks(2, [](int me, int) {
         counter const c;

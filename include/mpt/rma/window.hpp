@@ -275,6 +275,7 @@ private:
         return __builtin_mul_overflow(displacement, t.unit, &bytes) ? t.base - 1 : t.base + static_cast<std::uint64_t>(bytes);
     }
     struct extent; // what an operation touches
+    [[noreturn]] void too_many(char const* call, target_type const& t, target_place const& p) const;
     std::byte* open_here(rank r, std::int64_t displacement, std::int64_t offset, std::size_t n) noexcept {
         auto& t = at(r);
         return is_open(t) ? t.mapped(address(t, displacement) + static_cast<std::uint64_t>(offset), n) : nullptr;

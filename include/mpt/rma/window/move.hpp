@@ -38,17 +38,28 @@ template <class Stack> void window<Stack>::get(own_sink const& into, target_plac
 /// Throws where it is not all in the window.
 template <class Stack> auto window<Stack>::touched(char const* call, target_type const& t, target_place const& p) const
     -> extent {
-    auto const far = p.count > 1 ? (p.count - 1) * p.type.extent() : 0;
-    auto const low = p.type.true_lower_bound() + std::min<std::int64_t>(far, 0);
-    auto const high = p.type.true_lower_bound() + p.type.true_extent() + std::max<std::int64_t>(far, 0);
-    auto const data = static_cast<std::uint64_t>(std::max<std::int64_t>(p.count, 0) * p.type.size());
-    extent e{address(t, p.displacement), 0, 0, data};
-    if (data == 0) return e;
-    e.first = e.origin + static_cast<std::uint64_t>(low), e.n = static_cast<std::uint64_t>(high - low);
+    extent e{address(t, p.displacement), 0, 0, 0};
+    if (p.count <= 0 || p.type.size() == 0) return e;
+    std::int64_t data = 0, far = 0, low = p.type.true_lower_bound(), high = low + p.type.true_extent();
+    if (__builtin_mul_overflow(p.count, p.type.size(), &data) || __builtin_mul_overflow(p.count - 1, p.type.extent(), &far) ||
+        __builtin_add_overflow(low, std::min<std::int64_t>(far, 0), &low) ||
+        __builtin_add_overflow(high, std::max<std::int64_t>(far, 0), &high)) [[unlikely]]
+        too_many(call, t, p);
+    e.data = static_cast<std::uint64_t>(data);
+    e.first = e.origin + static_cast<std::uint64_t>(low);
+    e.n = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     if (!t.has(e.first, e.n)) [[unlikely]]
         out_of_range(call, t, p.target, e.first, e.n);
     e.is_mapped = t.mapped(e.first, e.n) != nullptr;
     return e;
+}
+
+/// More than an address can count.
+template <class Stack> void window<Stack>::too_many(char const* call, target_type const& t, target_place const& p) const {
+    throw error{errc::rma_range, "mpt: " + std::string{call} + ": " + std::to_string(p.count) + " elements of " +
+                                     std::to_string(p.type.size()) + " bytes are not within rank " +
+                                     std::to_string(p.target.value) + "'s part of the window" +
+                                     (how_ == flavor::dynamic ? "" : ", which has " + std::to_string(t.size) + " bytes")};
 }
 
 template <class Stack>

@@ -106,8 +106,6 @@ template <class Stack> void window<Stack>::update(char const* call, own_source c
                                                   target_place const& to, operation op) {
     auto& t = opened(call, to.target);
     auto const e = touched(call, t, to);
-    if (e.data == 0) return;
-    auto const defined = detail::checked_action(call, op, uniform_element(to.type));
     std::optional<typed_source> mine;
     std::optional<typed_sink> old;
     source operand;
@@ -116,6 +114,8 @@ template <class Stack> void window<Stack>::update(char const* call, own_source c
     if (result) room = sink::of(old.emplace(result->address, result->count, result->type));
     if (from && operand.size() != e.data) detail::sizes_differ(call, operand.size(), e.data);
     if (result && room.size() != e.data) detail::sizes_differ(call, room.size(), e.data);
+    if (e.data == 0) return;
+    auto const defined = detail::checked_action(call, op, uniform_element(to.type));
     auto const action = is_locked(t) ? defined.under_lock() : defined;
     both_sides const data{action, from ? &operand : nullptr, result ? &room : nullptr};
     auto const by = e.is_mapped ? way::mapped : t.by.load(std::memory_order_relaxed); // order: either way is right

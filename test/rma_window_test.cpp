@@ -234,6 +234,9 @@ TYPED_TEST(rma_window, memory_comes_to_a_dynamic_window_and_goes) {
         w->put({&x, 1, number}, {1 - world.rank(), static_cast<std::int64_t>(theirs + 8), 1, number});
         w->fence();
         EXPECT_EQ(a[1], 41 - world.rank());
+        w->attach({}), w->attach(std::as_writable_bytes(std::span{a}).subspan(8, 0));
+        w->detach(nullptr), w->detach(&a[1]);
+        expect_error(error_class::rma_attach, {"no attached memory"}, [&] { w->detach(&a[1]); });
         w->detach(a.data());
         expect_error(error_class::rma_flavor, {"dynamic"}, [&] { w->shared(0); });
         w->detach(b.data());

@@ -1,6 +1,7 @@
 // Which memory of a rank a window has.
 #include <map>
 #include <mutex>
+#include <set>
 
 #include <mpt/rma/agent.hpp>
 
@@ -9,6 +10,7 @@ namespace mpt::inline v0::rma {
 struct exposed_memory::impl {
     mutable std::mutex lock;
     std::map<std::uint64_t, std::uint64_t> parts; // by address, sizes; apart from each other
+    std::multiset<std::uint64_t> empty;           // addresses of parts without bytes
 };
 
 exposed_memory::exposed_memory() : impl_{std::make_unique<impl>()} {}
@@ -16,17 +18,20 @@ exposed_memory::~exposed_memory() = default;
 
 bool exposed_memory::add(std::uint64_t at, std::uint64_t n) {
     std::scoped_lock const g{impl_->lock};
+    if (n == 0) return impl_->empty.insert(at), true;
     auto& parts = impl_->parts;
     auto const next = parts.lower_bound(at);
     if (next != parts.end() && next->first - at < n) return false;
     if (next != parts.begin() && at - std::prev(next)->first < std::prev(next)->second) return false;
-    if (n != 0) parts.emplace(at, n);
+    parts.emplace(at, n);
     return true;
 }
 
-bool exposed_memory::remove(std::uint64_t at) {
+std::optional<std::uint64_t> exposed_memory::remove(std::uint64_t at) {
     std::scoped_lock const g{impl_->lock};
-    return impl_->parts.erase(at) != 0;
+    if (auto const part = impl_->parts.extract(at)) return part.mapped();
+    if (auto const nothing = impl_->empty.extract(at)) return 0;
+    return std::nullopt;
 }
 
 bool exposed_memory::has(std::uint64_t at, std::uint64_t n) const {

@@ -192,6 +192,24 @@ TEST(CWindows, MemoryOfAWindowThatIsNotSharedIsReachedOrIsNot) {
     });
 }
 
+TEST(CWindows, OfNothingOnlyItsOwnerKnowsAnAddress) {
+    ranks(2, [](int me, int size) {
+        longs own(4);
+        MPI_Win w = MPI_WIN_NULL;
+        MPI_Win_create(own.data(), 0, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &w);
+        for (int r = 0; r < size; ++r) {
+            MPI_Aint bytes = -1;
+            int unit = -1;
+            void* there = &unit;
+            EXPECT_EQ(MPI_Win_shared_query(w, r, &bytes, &unit, &there), MPI_SUCCESS);
+            EXPECT_EQ(bytes, 0);
+            EXPECT_EQ(unit, static_cast<int>(sizeof(long)));
+            EXPECT_EQ(there, r == me ? own.data() : nullptr);
+        }
+        expect_free(w);
+    });
+}
+
 TEST(CWindows, MemoryIsAttachedAndDetached) {
     ranks(2, [](int, int) {
         auto const w = dynamic(MPI_COMM_WORLD);
@@ -203,6 +221,17 @@ TEST(CWindows, MemoryIsAttachedAndDetached) {
         expect_failure(MPI_Win_detach(w, a.data()), MPI_ERR_RMA_ATTACH, {"MPI_Win_detach"});
         EXPECT_EQ(MPI_Win_attach(w, a.data() + 2, 8), MPI_SUCCESS);
         expect_failure(MPI_Win_attach(w, nullptr, 8), MPI_ERR_BUFFER, {"base is a null pointer"});
+        for (void* const at : {static_cast<void*>(nullptr), static_cast<void*>(b.data() + 1), static_cast<void*>(b.data())}) {
+            EXPECT_EQ(MPI_Win_attach(w, at, 0), MPI_SUCCESS); // of nothing, wherever it begins
+        }
+        for (void* const at : {static_cast<void*>(nullptr), static_cast<void*>(b.data() + 1)}) {
+            EXPECT_EQ(MPI_Win_detach(w, at), MPI_SUCCESS);
+            expect_failure(MPI_Win_detach(w, at), MPI_ERR_RMA_ATTACH, {"MPI_Win_detach"});
+        }
+        EXPECT_EQ(MPI_Win_detach(w, b.data()), MPI_SUCCESS); // what has bytes goes first
+        EXPECT_EQ(MPI_Win_attach(w, b.data() + 1, 8), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Win_detach(w, b.data()), MPI_SUCCESS);
+        expect_failure(MPI_Win_detach(w, b.data()), MPI_ERR_RMA_ATTACH, {"MPI_Win_detach"});
         expect_free(w);
         auto const m = allocated(MPI_COMM_WORLD, 1);
         expect_failure(MPI_Win_attach(m.win, a.data(), 8), MPI_ERR_RMA_FLAVOR, {"MPI_Win_attach"});

@@ -28,6 +28,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <mpt/lock/pthread.hpp>
@@ -48,10 +49,10 @@ class exposed_memory {
 public:
     exposed_memory();
     ~exposed_memory();
-    /// False: it overlaps what is there.
+    /// False: it overlaps what is there. A part of no bytes overlaps nothing.
     bool add(std::uint64_t at, std::uint64_t n);
-    /// False: nothing begins there.
-    bool remove(std::uint64_t at);
+    /// How many bytes it had; none: nothing begins there. Where a part of no bytes begins there too, that one goes last.
+    std::optional<std::uint64_t> remove(std::uint64_t at);
     /// Parts that touch count as one.
     bool has(std::uint64_t at, std::uint64_t n) const;
 };

@@ -121,7 +121,7 @@ public:
     /// This rank's own part.
     part const& own() const noexcept { return own_; }
     /// Where a rank's part is in this process; proc_null: of the lowest rank whose size is not 0. Of a part that loads and stores do not
-    /// reach: size 0. Throws mpt::error(rma_flavor) where the window is dynamic.
+    /// reach, or that another has not: size 0, and no address. Throws mpt::error(rma_flavor) where the window is dynamic.
     part shared(rank r) const;
 
     // --- operations: window/move.hpp ------------------------------------------------------------------------------------------

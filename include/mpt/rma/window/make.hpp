@@ -244,7 +244,8 @@ template <class Stack> part window<Stack>::shared(rank r) const {
     if (r == proc_null)
         for (r = 0; r + 1 < size() && targets_[static_cast<std::size_t>(r.value)].size == 0;) r = r + 1;
     auto const& t = targets_[static_cast<std::size_t>(r.value)];
-    if (t.reach < t.size) return {nullptr, 0, t.unit};
+    bool const has_address = how_ == flavor::shared || r == me_ || t.size != 0; // of nothing only its owner knows one
+    if (t.reach < t.size || !has_address) return {nullptr, 0, t.unit};
     return {t.at(t.base), t.size, t.unit};
 }
 
@@ -258,9 +259,9 @@ template <class Stack> void window<Stack>::attach(std::span<std::byte> memory) {
 }
 template <class Stack> void window<Stack>::detach(void const* base) {
     if (how_ != flavor::dynamic) throw error{errc::rma_flavor, "mpt: detach: the window is not dynamic"};
-    if (!memory_.remove(reinterpret_cast<std::uintptr_t>(base)))
-        throw error{errc::rma_attach, "mpt: detach: no attached memory begins there"};
-    attached_->remove(reinterpret_cast<std::uintptr_t>(base));
+    auto const had = memory_.remove(reinterpret_cast<std::uintptr_t>(base));
+    if (!had) throw error{errc::rma_attach, "mpt: detach: no attached memory begins there"};
+    if (*had != 0) attached_->remove(reinterpret_cast<std::uintptr_t>(base));
 }
 
 } // namespace mpt::inline v0::rma

@@ -516,7 +516,25 @@ TEST(rma_window_over_streams, what_an_agent_is_asked_for_outside_is_told_by_the_
             w->get({&x, 1, number}, {peer, where, 1, number});
         });
         w->unlock_all();
+
+        auto const refused = [&](auto&& end) { // after which the epoch is over, and others go on
+            w->put({&x, 1, number}, {peer, where, 1, number});
+            expect_error(error_class::rma_range, {"1 operations", "not attached"}, end);
+        };
         world.barrier();
+        for (int round = 0; round < 2; ++round) {
+            w->lock(rma::lock_kind::exclusive, peer);
+            refused([&] { w->unlock(peer); });
+        }
+        w->lock_all();
+        refused([&] { w->unlock_all(); });
+        w->fence();
+        refused([&] { w->fence(); });
+        auto const both = world.members();
+        w->post(both), w->start(both);
+        refused([&] { w->complete(); });
+        w->wait();
+        w->fence();
         EXPECT_EQ(own, 3);
         w->free();
     });

@@ -86,8 +86,14 @@ namespace impl {
 void Win_fence(call& on, int assert, win& w) {
     auto const p = promised(on, assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED);
     if constexpr (checked) require_nothing(on, watch_of(w).before_fence(p));
-    window_of(w).fence(p);
-    if constexpr (checked) require_nothing(on, watch_of(w).fenced());
+    if constexpr (!checked) return window_of(w).fence(p);
+    try {
+        window_of(w).fence(p);
+    } catch (error const& e) {
+        if (e.code() == errc::rma_range) watch_of(w).fenced(); // it has met the others, and tells what was refused
+        throw;
+    }
+    require_nothing(on, watch_of(w).fenced());
 }
 
 void Win_start(call& on, group_object& g, int assert, win& w) {

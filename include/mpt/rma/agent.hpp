@@ -161,7 +161,7 @@ private:
         auto& refused = refused_[got.source];
         answer_.clear();
         if (l.head.what == request::confirm) confirm(std::exchange(refused, 0));
-        else if (!is_ours(l)) ++refused;
+        else if (!is_ours(l)) refused += l.head.answer == 0; // who waits for an answer hears of it now
         else execute(l);
         if (l.head.answer != 0) wire_.send(got.source, tag{l.head.answer}, std::span<std::byte const>{answer_});
         else control_.letters.one_done();

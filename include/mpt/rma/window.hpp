@@ -324,7 +324,9 @@ private:
     // synchronisation
     void settle() const noexcept { fences::light(fence_mode::both); } // loads and stores, too
     void confirm(target_type& t);
+    template <class F> void confirm_each(std::int32_t n, F f);
     void confirm_all();
+    template <class Confirm, class End> void end_epoch(Confirm all, End end);
     void tell_posted(rank world);
     void finish_told();
     bool hear(std::size_t i, bool waits);

@@ -10,6 +10,8 @@
 ///   and wait are empty messages, which wake who sleeps.
 ///   Source   MPI-4.1 section 12.5.
 #pragma once
+#include <exception>
+
 #include <mpt/rma/window.hpp>
 
 namespace mpt::inline v0::rma {
@@ -30,8 +32,30 @@ template <class Stack> void window<Stack>::confirm(target_type& t) {
         throw error{errc::rma_range, "mpt: " + std::to_string(refused) + " operations went to memory of rank " +
                                          std::to_string(t.world.value) + " of the job that is not attached to the window"};
 }
+/// Of n targets, f(0) and so on, all of them also where one refuses something.
+template <class Stack> template <class F> void window<Stack>::confirm_each(std::int32_t n, F f) {
+    std::exception_ptr refused;
+    for (std::int32_t i = 0; i < n; ++i) {
+        try {
+            confirm(f(i));
+        } catch (error const&) {
+            if (!refused) refused = std::current_exception();
+        }
+    }
+    if (refused) std::rethrow_exception(refused);
+}
 template <class Stack> void window<Stack>::confirm_all() {
-    for (rank r = 0; r < size(); r = r + 1) confirm(at(r));
+    confirm_each(size(), [this](std::int32_t r) -> auto& { return at(rank{r}); });
+}
+/// The epoch ends also where something was refused, since others wait for its end; who asked for it is told afterwards.
+template <class Stack> template <class Confirm, class End> void window<Stack>::end_epoch(Confirm all, End end) {
+    try {
+        all();
+    } catch (error const&) {
+        end();
+        throw;
+    }
+    end();
 }
 
 template <class Stack> void window<Stack>::flush(rank target) {
@@ -70,11 +94,13 @@ template <class Stack> void window<Stack>::must_be_passive(char const* call) con
 // --- all together -------------------------------------------------------------------------------------------------------------------------
 template <class Stack> void window<Stack>::fence(promises p) {
     must_begin("fence");
-    confirm_all();
-    settle();
-    coll::barrier(team());
-    enter(p.no_succeed ? epoch::none : epoch::fence);
-    open_to_all(!p.no_succeed);
+    end_epoch([&] { confirm_all(); },
+              [&] {
+                  settle();
+                  coll::barrier(team());
+                  enter(p.no_succeed ? epoch::none : epoch::fence);
+                  open_to_all(!p.no_succeed);
+              });
 }
 
 // --- some with some -------------------------------------------------------------------------------------------------------------------------
@@ -99,14 +125,17 @@ template <class Stack> void window<Stack>::start(group const& targets, promises 
 
 template <class Stack> void window<Stack>::complete() {
     if (now() != epoch::start) wrong_order("complete", "no access epoch was begun by start");
-    for (rank i = 0; i < started_.size(); i = i + 1) {
+    auto const closed = [this](std::int32_t i) -> auto& {
         auto& t = at(of_mine("complete", started_.world(i)));
-        open(t, false);
-        confirm(t);
-    }
-    settle();
-    enter(epoch::none);
-    for (rank i = 0; i < started_.size(); i = i + 1) wire_.send(started_.world(i), completed, std::span<std::byte const>{});
+        return open(t, false), t;
+    };
+    end_epoch([&] { confirm_each(started_.size(), closed); },
+              [&] {
+                  settle();
+                  enter(epoch::none);
+                  for (rank i = 0; i < started_.size(); i = i + 1)
+                      wire_.send(started_.world(i), completed, std::span<std::byte const>{});
+              });
 }
 
 template <class Stack> void window<Stack>::post(group const& origins, promises p) {
@@ -226,11 +255,13 @@ template <class Stack> void window<Stack>::unlock(rank target) {
     auto& t = at(target);
     if (now() == epoch::lock_all || t.lock == held::nothing)
         wrong_order("unlock", ("rank " + std::to_string(target.value) + " of the window is not locked").c_str());
-    confirm(t);
-    settle();
-    open(t, false);
-    locks_.fetch_sub(1, std::memory_order_relaxed); // order: as in lock
-    give(t);
+    end_epoch([&] { confirm(t); },
+              [&] {
+                  settle();
+                  open(t, false);
+                  locks_.fetch_sub(1, std::memory_order_relaxed); // order: as in lock
+                  give(t);
+              });
 }
 
 template <class Stack> void window<Stack>::lock_all(promises p) {
@@ -242,11 +273,13 @@ template <class Stack> void window<Stack>::lock_all(promises p) {
 
 template <class Stack> void window<Stack>::unlock_all() {
     if (now() != epoch::lock_all) wrong_order("unlock_all", "the ranks of the window are not locked by lock_all");
-    confirm_all();
-    settle();
-    open_to_all(false);
-    enter(epoch::none);
-    for (rank r = 0; r < size(); r = r + 1) give(at(r));
+    end_epoch([&] { confirm_all(); },
+              [&] {
+                  settle();
+                  open_to_all(false);
+                  enter(epoch::none);
+                  for (rank r = 0; r < size(); r = r + 1) give(at(r));
+              });
 }
 
 } // namespace mpt::inline v0::rma

@@ -21,10 +21,10 @@ struct naive {
         return std::all_of(owner.begin() + static_cast<long>(at), owner.begin() + static_cast<long>(at + n),
                            [](int o) { return o == 0; });
     }
-    /// The lowest place for n grains at a multiple of `align` grains; owner.size(): none.
-    std::uint64_t lowest(std::uint64_t n, std::uint64_t align) const {
+    /// The lowest place for n grains at a multiple of `align` grains, of a map that begins `base` grains in; owner.size(): none.
+    std::uint64_t lowest(std::uint64_t n, std::uint64_t align, std::uint64_t base) const {
         std::uint64_t at = 0;
-        while (at < owner.size() && !is_free(at, n)) at += align;
+        while (at < owner.size() && ((base + at) % align != 0 || !is_free(at, n))) ++at;
         return at < owner.size() ? at : owner.size();
     }
     void mark(std::uint64_t at, std::uint64_t n, int who) { std::fill_n(owner.begin() + static_cast<long>(at), n, who); }
@@ -47,12 +47,13 @@ void random_calls(unsigned seed) {
     dice d{seed};
     heap_map map{100 * grain + 7};
     naive model{std::vector<int>(100)};
+    auto const base = d.coin() ? 0 : d.below(100); // where the map begins
     std::vector<block> blocks;
     for (int step = 0; step < 400; ++step) {
         if (blocks.empty() || d.below(5) < 3) {
             auto const n = 1 + d.below(d.coin() ? 300 : 2000), align = 1u << d.below(10);
-            auto const g = model.grains(n), want = model.lowest(g, std::max<std::uint64_t>(1, align / grain));
-            auto const got = map.take(n, align);
+            auto const g = model.grains(n), want = model.lowest(g, std::max<std::uint64_t>(1, align / grain), base);
+            auto const got = map.take(n, align, base * grain);
             ASSERT_EQ(got.has_value(), want < 100) << n << " at " << align;
             if (!got) continue;
             ASSERT_EQ(*got, want * grain);

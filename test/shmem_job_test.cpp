@@ -93,6 +93,23 @@ TYPED_TEST(shmem_job, a_heap_without_room_says_so_on_all_pes_and_goes_on) {
     });
 }
 
+TYPED_TEST(shmem_job, a_block_is_aligned_up_to_a_quarter_of_the_heap) {
+    auto const v = mpt::config::values{}.set<"MPT_SYMMETRIC_SIZE">("32M");
+    this->on(3, v, [&](auto& pe) {
+        auto& job = pe.job();
+        EXPECT_EQ(pe.memory().alignment(), 8u << 20);
+        auto* const first = job.allocate(1);
+        for (std::size_t align = 1; align <= 8u << 20; align *= 2) {
+            auto* const p = job.allocate(100, align);
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(p) % align, 0u);
+            job.deallocate(p);
+        }
+        expect_error(mpt::error_class::no_mem, {"no place at a multiple of 16777216", "of 8388608", "SHMEM_SYMMETRIC_SIZE"},
+                     [&] { job.allocate(100, 16u << 20); });
+        job.deallocate(first);
+    });
+}
+
 TYPED_TEST(shmem_job, pes_that_ask_for_different_sizes_are_all_told) {
     this->on(3, [&](auto& pe) {
         auto& job = pe.job();

@@ -128,6 +128,16 @@ TEST(shmem_partition, blocks_stay_in_their_partition) {
     EXPECT_EQ(map.used(), 0u);
 }
 
+TEST(shmem_partition, a_block_is_aligned_as_the_heap_is_wherever_its_partition_begins) {
+    partition_wishes w;
+    w[0].bytes = mib, w[1].bytes = 9 * mib;
+    partitioned_map map{lay_out(w).partitions};
+    EXPECT_EQ(map.take(2, 1), 2 * mib);
+    EXPECT_EQ(map.take(2, 1, 4 * mib), 4 * mib);
+    EXPECT_EQ(map.take(2, 1, 8 * mib), 8 * mib);
+    EXPECT_FALSE(map.take(2, 1, 4 * mib)) << "the next would be 12 MiB, and it ends at 11";
+}
+
 /// A machine with a node 0 of that much fast memory, and transparent pages for shared memory.
 mpt::mem::offer fast_memory(std::uint64_t free) {
     mpt::mem::offer o;

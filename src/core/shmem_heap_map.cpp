@@ -37,12 +37,12 @@ void heap_map::join(std::uint64_t at, std::uint64_t n) {
     free_.emplace(at, n);
 }
 
-std::optional<std::uint64_t> heap_map::take(std::uint64_t n, std::uint64_t align) {
+std::optional<std::uint64_t> heap_map::take(std::uint64_t n, std::uint64_t align, std::uint64_t base) {
     if (n > bytes_ || align > bytes_) return std::nullopt;
     auto const asked = n;
     n = up(n, grain), align = std::max(align, grain);
     for (auto r = free_.begin(); r != free_.end(); ++r) {
-        auto const at = up(r->first, align), skipped = at - r->first;
+        auto const at = up(base + r->first, align) - base, skipped = at - r->first;
         if (skipped > r->second || n > r->second - skipped) continue;
         cut(r, at, n);
         taken_.emplace(at, length{n, asked});

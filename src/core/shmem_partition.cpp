@@ -196,7 +196,7 @@ std::size_t partitioned_map::at(std::uint64_t offset) const noexcept {
 std::optional<std::uint64_t> partitioned_map::take(int id, std::uint64_t n, std::uint64_t align) {
     auto const i = find(id);
     if (i == parts_.size()) return std::nullopt;
-    auto const at = parts_[i].map.take(n, align);
+    auto const at = parts_[i].map.take(n, align, parts_[i].begin);
     return at ? std::optional{parts_[i].begin + *at} : std::nullopt;
 }
 bool partitioned_map::give(std::uint64_t offset) {

@@ -10,6 +10,17 @@ static void memory(int me, int n) {
     EXPECT(!shmem_malloc_with_hints(0, 0) && !shmem_calloc(SIZE_MAX / 2, 3) && !shmem_calloc(SIZE_MAX, SIZE_MAX));
     EXPECT(!shmem_malloc(SIZE_MAX) && !shmem_align(1 << 20, SIZE_MAX) && !shmem_align(24, 8));
     shmem_free(NULL);
+    for (size_t power = sizeof(void*); power <= 8 << 20; power *= 2) { /* beyond a huge page, too */
+        void *const small = shmem_malloc(8), *const p = shmem_align(power, power + 8);
+        long* const last = (long*)((char*)p + power);
+        EXPECT(p && (uintptr_t)p % power == 0);
+        *last = 0;
+        shmem_barrier_all();
+        shmem_long_p(last, (long)power + me, (me + 1) % n);
+        shmem_barrier_all();
+        EXPECT(*last == (long)power + (me + n - 1) % n);
+        shmem_free(small), shmem_free(p);
+    }
     long const hints[] = {0, SHMEM_MALLOC_ATOMICS_REMOTE, SHMEM_MALLOC_SIGNAL_REMOTE,
                           SHMEM_MALLOC_ATOMICS_REMOTE | SHMEM_MALLOC_SIGNAL_REMOTE};
     for (int i = 0; i < 4; i++) {

@@ -33,8 +33,9 @@ public:
 
     explicit heap_map(std::uint64_t bytes);
 
-    /// The offset of n > 0 bytes at a multiple of align, a power of two; nothing: there is no room.
-    std::optional<std::uint64_t> take(std::uint64_t n, std::uint64_t align = grain);
+    /// The offset of n > 0 bytes at a multiple of align, a power of two, where the map's own begin is at `base`, a multiple of grain;
+    /// nothing: there is no room.
+    std::optional<std::uint64_t> take(std::uint64_t n, std::uint64_t align = grain, std::uint64_t base = 0);
     /// False: no block begins there.
     bool give(std::uint64_t offset);
     /// Another size in the same place. False: there is no room behind it.

@@ -191,7 +191,11 @@ template <class Stack> void* job<Stack>::allocate(std::size_t n, std::size_t ali
     must_agree("shmem_malloc or shmem_align", n, align, static_cast<unsigned>(partition));
     must_have(partition);
     std::lock_guard const g{changing_};
-    auto const at = align <= memory_.alignment() ? map_.take(partition, n, align) : std::nullopt;
+    if (align > memory_.alignment())
+        throw error{errc::no_memory, "mpt: the symmetric heap has no place at a multiple of " + std::to_string(align) +
+                                         ": it begins at one of " + std::to_string(memory_.alignment()) +
+                                         ", a quarter of its size or less (SHMEM_SYMMETRIC_SIZE sets its size)"};
+    auto const at = map_.take(partition, n, align);
     if (!at) exhausted(n, align, partition);
     return place(*at);
 }

@@ -171,6 +171,7 @@ private:
     partition_wishes own_wishes();
     partition_wishes wanted(coll::team<Stack> const& all);
     card own_card();
+    void take_room(std::uint64_t touched);
     void learn(coll::team<Stack> const& all, card const& mine, std::string const& why_not);
     void learn_segments(coll::team<Stack> const& all, std::vector<card> const& cards);
     void open_window(coll::team<Stack> const& all);

@@ -22,7 +22,7 @@ template <class T, class Stack> std::vector<T> tell_all(coll::team<Stack> const&
 } // namespace detail
 
 template <class Stack> struct memory<Stack>::card {
-    std::uint64_t heap_here = 0, slice_offset = 0, segments = 0, failed = 0, sleeps_soon = 0;
+    std::uint64_t heap_here = 0, slice_offset = 0, alignment = 0, segments = 0, failed = 0, sleeps_soon = 0;
     std::array<std::uint64_t, most_partitions> pages_at{}; // as the partitions lie
     std::array<mem::arena::lent_pages, most_partitions> lent{};
 };
@@ -126,8 +126,7 @@ template <class Stack> auto memory<Stack>::own_card() -> card {
         take_pages(p);
         if (!p.is_of_pool()) touched += p.bytes;
     }
-    auto const all = layout_.bytes + 2 * alignment_; // the last page may be longer than its partition
-    allocated_ = run_->heap().allocate(all, mem::purpose::symmetric, all - touched);
+    take_room(touched);
     low_ = (number(allocated_.data()) + alignment_ - 1) / alignment_ * alignment_, bytes_ = layout_.bytes;
     auto const is_asked = [](partition const& p) { return p.asked.page_bytes != 0 || p.asked.kind != memory_kind::normal; };
     if (std::ranges::any_of(layout_.partitions, is_asked)) {
@@ -138,10 +137,25 @@ template <class Stack> auto memory<Stack>::own_card() -> card {
         }
     }
     if constexpr (!world_type::shares_process) segments_ = writable_segments(); // of threads, static variables are shared
-    card mine{low_, run_->heap().refer(heap().data()).offset, segments_.size(), 0, run_->sleeps_soon(), {}, {}};
+    card mine{low_, run_->heap().refer(heap().data()).offset, alignment_, segments_.size(), 0, run_->sleeps_soon(), {}, {}};
     std::ranges::transform(layout_.partitions, mine.pages_at.begin(), &partition::pages_at);
     std::ranges::transform(layout_.partitions, mine.lent.begin(), &partition::lent);
     return mine;
+}
+
+/// What shmem_align can give is what the heap itself begins at: a quarter of its size, for a quarter more addresses, which nobody
+/// touches; where there are not so many, what its pages need.
+template <class Stack> void memory<Stack>::take_room(std::uint64_t touched) {
+    auto const take = [&](std::uint64_t alignment) {
+        auto const all = layout_.bytes + alignment + layout_.alignment; // the last page may be longer than its partition
+        allocated_ = run_->heap().allocate(all, mem::purpose::symmetric, all - touched);
+        alignment_ = alignment;
+    };
+    auto const least = layout_.alignment, most = std::max(least, std::min(large_page, std::bit_floor(layout_.bytes / 4)));
+    if (most == least || run_->job().arena().may_bus_error()) return take(least); // there, all of them are committed
+    try {
+        take(most);
+    } catch (error const&) { take(least); }
 }
 
 /// Of the system's pool, where it has enough, before the heap has its place: what they hold is not asked of other memory.
@@ -196,6 +210,7 @@ template <class Stack> void memory<Stack>::learn(coll::team<Stack> const& all, c
     if (!why_not.empty())
         throw error{errc::no_memory, why_not + " (The symmetric heap: SHMEM_SYMMETRIC_SIZE, SHMEM_SYMMETRIC_PARTITION.)"};
     bases_ = std::make_unique<std::byte*[]>(cards.size());
+    for (auto const& c : cards) alignment_ = std::min(alignment_, c.alignment);
     for (std::size_t pe = 0; pe < cards.size(); ++pe) {
         auto const& c = cards[pe];
         if (c.failed != 0)

@@ -1,4 +1,4 @@
-// The writable segments of this process: shmem/segments.hpp.
+// The segments with data of this process: shmem/segments.hpp.
 #include <mpt/core/hash.hpp>
 #include <mpt/shmem/segments.hpp>
 
@@ -17,11 +17,13 @@ struct collecting {
 };
 
 void collect(dl_phdr_info const& object, std::vector<segment>& found) {
-    for (int i = 0; i < object.dlpi_phnum; ++i) {
-        auto const& h = object.dlpi_phdr[i];
-        if (h.p_type == PT_LOAD && (h.p_flags & PF_W) != 0 && h.p_memsz != 0)
-            found.push_back({object.dlpi_addr + h.p_vaddr, h.p_memsz, hash_of(std::string_view{object.dlpi_name})});
-    }
+    for (ElfW(Word) const flags : {PF_R | PF_W, PF_R})
+        for (int i = 0; i < object.dlpi_phnum; ++i) {
+            auto const& h = object.dlpi_phdr[i];
+            if (h.p_type != PT_LOAD || h.p_memsz == 0 || (h.p_flags & (flags | PF_X | PF_W)) != flags) continue;
+            found.push_back(
+                {object.dlpi_addr + h.p_vaddr, h.p_memsz, hash_of(std::string_view{object.dlpi_name}), flags == PF_R});
+        }
 }
 
 /// No exception may pass the loader.
@@ -34,7 +36,7 @@ int each_object(dl_phdr_info* object, std::size_t, void* into) noexcept {
 }
 } // namespace
 
-std::vector<segment> writable_segments() {
+std::vector<segment> data_segments() {
     collecting all;
     ::dl_iterate_phdr(each_object, &all);
     if (all.failed) std::rethrow_exception(all.failed);

@@ -14,6 +14,7 @@ FOUND = {
     'negative': 'shmem_int_g: pe is -1; allowed: 0 to 1',
     'ctx pe': 'shmem_ctx_int_p: pe is 2; allowed: 0 to 1',
     'stack': 'shmem_int_put: dest (0x',
+    'constant': "is a constant's, which nobody may write",
     'heap': 'is not symmetric: neither in the symmetric heap nor static data',
     'beyond': '4503599627370496 bytes) leaves its block of the symmetric heap',
     'end of a block': '16 bytes) leaves its block of the symmetric heap',
@@ -45,6 +46,7 @@ FOUND_ALWAYS = {
     'order of an old context': 'a context that is none, or that was destroyed',
     'session of an old context': 'a context that is none, or that was destroyed',
     'stack': 'is not symmetric',
+    'constant': "put: address ",
     'free': 'no block of the symmetric heap begins at address',
 }
 

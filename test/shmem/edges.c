@@ -40,6 +40,21 @@ static void memory(int me, int n) {
     EXPECT(shmem_pe_accessible(n - 1) && !shmem_pe_accessible(n) && !shmem_pe_accessible(-1));
 }
 
+/* Static constants are read as static variables are. */
+static void constants(int me, int n) {
+    static long const primes[4] = {2, 3, 5, 7};
+    static long sums[4];
+    int const from = (me + 1) % n;
+    long got[4] = {0};
+    shmem_long_get(got, primes, 4, from);
+    EXPECT(memcmp(got, primes, sizeof got) == 0);
+    shmem_long_iget(got, primes, 1, 2, 2, from);
+    EXPECT(got[1] == 5 && shmem_long_g(&primes[3], from) == 7 && shmem_long_atomic_fetch(&primes[1], from) == 3);
+    EXPECT(shmem_addr_accessible(primes, from) && shmem_ptr(primes, me) == primes);
+    EXPECT(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, sums, primes, 4) == 0 && sums[2] == 5L * n);
+    shmem_barrier_all();
+}
+
 static void nothing(int me, int n) {
     int const to = (me + 1) % n;
     here_ = 7, signal_ = 0;
@@ -178,6 +193,6 @@ static void contexts(int me, int n) {
 int main(void) {
     shmem_init();
     int const me = shmem_my_pe(), n = shmem_n_pes();
-    memory(me, n), nothing(me, n), no_team(), teams(me, n), collectives(me, n), contexts(me, n);
+    memory(me, n), constants(me, n), nothing(me, n), no_team(), teams(me, n), collectives(me, n), contexts(me, n);
     return ended();
 }

@@ -34,6 +34,10 @@ int main(int argc, char** argv) {
     IS("negative") shmem_int_g(there, -1);
     IS("ctx pe") shmem_ctx_int_p(ctx, there, 1, 2);
     IS("stack") shmem_int_put(mine, there, 4, 0);
+    IS("constant") {
+        static int const fixed[4] = {1, 2, 3, 4};
+        shmem_int_put((int*)(uintptr_t)fixed, mine, 4, 0);
+    }
     IS("heap") { shmem_int_p(malloc(4), 1, 0); }
     IS("beyond") shmem_int_put(heap, mine, (size_t)1 << 50, 0);
     IS("end of a block") shmem_int_put(heap + 1, mine, 4, 0);

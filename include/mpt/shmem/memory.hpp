@@ -79,6 +79,11 @@ public:
     bool rings() const noexcept { return rings_; }
 
     // --- addresses. Section 9.1 -------------------------------------------------------------------------------------------------
+    /// Static data that may only be read.
+    bool is_constant(void const* address) const noexcept {
+        auto const k = segment_of(segments_, number(address));
+        return k < segments_.size() && segments_[k].is_constant();
+    }
     /// In the heap, and its peers' heaps are mapped here.
     [[gnu::always_inline]] bool is_direct(void const* address) const noexcept { return maps && offset(address) < bytes_; }
     /// Of an address that is_direct.
@@ -183,7 +188,7 @@ private:
     void find_bells();
 
     // by the window
-    std::int64_t there(char const* call, void const* address, rank pe) const;
+    std::int64_t there(char const* call, void const* address, rank pe, bool writes = true) const;
     [[noreturn]] void not_symmetric(char const* call, void const* address, rank pe) const;
     [[gnu::noinline]] void put_far(void* dest, void const* source, std::size_t n, rank pe);
     template <class T> [[gnu::noinline]] void p_far(T* dest, T value, rank pe) { put_far(dest, &value, sizeof value, pe); }

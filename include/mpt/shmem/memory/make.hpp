@@ -136,7 +136,7 @@ template <class Stack> auto memory<Stack>::own_card() -> card {
             place(p, heap().subspan(p.begin, p.bytes), here, size());
         }
     }
-    if constexpr (!world_type::shares_process) segments_ = writable_segments(); // of threads, static variables are shared
+    if constexpr (!world_type::shares_process) segments_ = data_segments(); // of threads, static variables are shared
     card mine{low_, run_->heap().refer(heap().data()).offset, alignment_, segments_.size(), 0, run_->sleeps_soon(), {}, {}};
     std::ranges::transform(layout_.partitions, mine.pages_at.begin(), &partition::pages_at);
     std::ranges::transform(layout_.partitions, mine.lent.begin(), &partition::lent);
@@ -245,7 +245,9 @@ template <class Stack> void memory<Stack>::learn_segments(coll::team<Stack> cons
 template <class Stack> void memory<Stack>::open_window(coll::team<Stack> const& all) {
     window_ = rma::make_window(*run_, all, {.how = rma::flavor::dynamic});
     window_->attach(heap());
-    for (auto const& s : segments_) window_->attach({reinterpret_cast<std::byte*>(s.at), s.bytes});
+    for (bool const constant : {false, true}) // the places for all to see are so many: who is written most has one
+        for (auto const& s : segments_)
+            if (s.is_constant() == constant) window_->attach({reinterpret_cast<std::byte*>(s.at), s.bytes});
     window_->lock_all({.no_check = true});
     coll::barrier(all); // before anybody asks for what another has not attached
 }

@@ -33,13 +33,16 @@ inline void copy_strided(std::byte* to, std::byte const* from, strides const& s)
 
 // --- addresses of other PEs ---------------------------------------------------------------------------------------------------------
 /// What an address of ours is in the PE's own addresses.
-template <class Stack> std::int64_t memory<Stack>::there(char const* call, void const* address, rank pe) const {
+template <class Stack> std::int64_t memory<Stack>::there(char const* call, void const* address, rank pe, bool writes) const {
     auto const who = static_cast<std::size_t>(pe.value);
     if (offset(address) < bytes_) return static_cast<std::int64_t>(heaps_[who] + offset(address));
     auto const k = segment_of(segments_, number(address));
     if (k == segments_.size()) not_symmetric(call, address, pe);
     auto const &ours = segments_[k], &its = theirs_[who][k];
     if (its.bytes != ours.bytes || its.object != ours.object) not_symmetric(call, address, pe);
+    if (ours.is_constant() && writes)
+        throw error{errc::argument, "mpt: " + std::string{call} + ": address " + std::to_string(number(address)) +
+                                        " is a constant's, which nobody may write"};
     return static_cast<std::int64_t>(its.at + (number(address) - ours.at));
 }
 
@@ -89,7 +92,7 @@ template <class Stack> void memory<Stack>::put_far(void* dest, void const* sourc
 template <class Stack> void memory<Stack>::get_far(void* dest, void const* source, std::size_t n, rank pe) {
     if (n == 0) return;
     auto const count = static_cast<std::int64_t>(n);
-    auto const place = there("get", source, pe);
+    auto const place = there("get", source, pe, false);
     far().get({dest, count, detail::raw_bytes()}, {pe, place, count, detail::raw_bytes()});
 }
 
@@ -110,7 +113,7 @@ template <class Stack> void memory<Stack>::get(void* dest, void const* source, s
     if (is_direct(source)) [[likely]]
         return detail::copy_strided(static_cast<std::byte*>(dest), at(source, pe), s);
     auto const ours = detail::blocks_of(s, s.there), its = detail::blocks_of(s, s.here);
-    auto const place = there("iget", source, pe);
+    auto const place = there("iget", source, pe, false);
     far().get({dest, 1, ours}, {pe, place, 1, its});
 }
 

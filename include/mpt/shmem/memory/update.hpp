@@ -44,8 +44,11 @@ template <class Stack> template <class T> T memory<Stack>::compare_far(T* addres
 
 // --- of any element ---------------------------------------------------------------------------------------------------------------------
 template <class Stack> template <atomic_element T> T memory<Stack>::fetch(T const* source, rank pe) {
-    if (!is_direct(source)) [[unlikely]]
-        return update_far("fetch", operation::no_op, source, T{}, pe);
+    if (!is_direct(source)) [[unlikely]] {
+        if (!is_constant(source)) return update_far("fetch", operation::no_op, source, T{}, pe);
+        T value;
+        return get_far(&value, source, sizeof value, pe), value;
+    }
     return seen(reinterpret_cast<T const*>(at(source, pe)));
 }
 template <class Stack> template <atomic_element T> void memory<Stack>::set(T* dest, T value, rank pe) {

@@ -1,5 +1,7 @@
-// C++'s overloads, with and without a context, and std::complex; the twins of <pshmem.h>; <mpp/shmem.h>.
+// C++'s overloads, with and without a context, and std::complex; the twins of <pshmem.h>; <mpp/shmem.h>, included as headers of C are.
+extern "C" {
 #include <mpp/shmem.h>
+}
 
 #include <cstdio>
 

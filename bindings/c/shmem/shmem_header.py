@@ -16,7 +16,9 @@ HEAD = '''/* shmem.h - OpenSHMEM 1.6, with what older versions had and Cray's ex
 #include <stdint.h>
 
 #ifdef __cplusplus
+extern "C++" { /* for programs that include this in an extern "C" of their own */
 #include <complex>
+}
 extern "C" {
 #define MPT_SHMEM_NORETURN __attribute__((noreturn))
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
@@ -44,6 +46,7 @@ CPP = '''
 #endif
 
 #ifdef __cplusplus
+extern "C++" {
 
 /* C++: overloads in place of the macros, and std::complex beside C's complex numbers. */
 inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
@@ -192,7 +195,7 @@ def cpp_lines(api):
 def text(api):
     lines = [*constant_lines(api), *prototype_lines(api)]
     return (HEAD + '\n'.join(lines) + '\n\n#ifdef __cplusplus\n}\n#endif\n' + C11 + '\n'.join(c11_lines(api)) + '\n' + CPP +
-            '\n'.join(cpp_lines(api)) + '\n\n#endif\n\n#endif\n')
+            '\n'.join(cpp_lines(api)) + '\n}\n#endif\n\n#endif\n')
 
 
 def profiling(api):

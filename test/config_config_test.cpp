@@ -141,6 +141,24 @@ TEST(config, names_of_openshmem_may_be_written_as_before_1_4) {
     EXPECT_NE(two.find("MPT_SYMMETRIC_SIZE=2M and SMA_SYMMETRIC_SIZE=1M contradict each other"), two.npos) << two;
 }
 
+TEST(config, the_symmetric_heap_has_its_names_of_elsewhere) {
+    for (auto const* const name : {"XT_SYMMETRIC_HEAP_SIZE", "SHMEM_SYMMETRIC_HEAP_SIZE"}) {
+        auto const given = std::string{name} + "=16M";
+        EXPECT_EQ(read({given.c_str()}).get<"MPT_SYMMETRIC_SIZE">(), 16u << 20);
+        EXPECT_EQ(read({given.c_str(), "SMA_SYMMETRIC_SIZE=8M"}).get<"MPT_SYMMETRIC_SIZE">(), 8u << 20);
+        EXPECT_EQ(read({"SHMEM_SYMMETRIC_SIZE=8M", given.c_str()}).get<"MPT_SYMMETRIC_SIZE">(), 8u << 20);
+        EXPECT_NE(refusal({given.c_str(), "MPT_SYMMETRIC_SIZE=2M"}).find(given + " contradict each other"), std::string::npos);
+    }
+}
+
+TEST(config, what_follows_the_multiplier_of_openshmems_heap_does_not_count) {
+    EXPECT_EQ(read({"SHMEM_SYMMETRIC_SIZE=20kk"}).get<"MPT_SYMMETRIC_SIZE">(), 20u << 10);
+    EXPECT_EQ(read({"SMA_SYMMETRIC_SIZE=.5m heap"}).get<"MPT_SYMMETRIC_SIZE">(), 1u << 19);
+    EXPECT_EQ(read({"SHMEM_SYMMETRIC_SIZE=3.1M"}).get<"MPT_SYMMETRIC_SIZE">(), 3250585u);
+    EXPECT_FALSE(refusal({"SHMEM_SYMMETRIC_SIZE=20 heaps"}).empty());
+    EXPECT_FALSE(refusal({"MPT_SYMMETRIC_SIZE=20kk"}).empty());
+}
+
 TEST(config, an_alias_may_mean_the_opposite) {
     EXPECT_FALSE(read({"MPICH_SMP_SINGLE_COPY_OFF=1"}).get<"MPT_SINGLE_COPY">());
     EXPECT_TRUE(read({"MPICH_SMP_SINGLE_COPY_OFF=0"}).get<"MPT_SINGLE_COPY">());

@@ -26,6 +26,12 @@ bool same_word(std::string_view a, std::string_view b) noexcept {
     return std::ranges::equal(a, b, [](char x, char y) { return upper(x) == upper(y); });
 }
 
+constexpr std::string_view heap_size = "MPT_SYMMETRIC_SIZE";
+/// What Cray and Open MPI call it, too, beside its name in OpenSHMEM.
+bool is_elsewhere_heap_size(std::string_view name) noexcept {
+    return name == "XT_SYMMETRIC_HEAP_SIZE" || name == "SHMEM_SYMMETRIC_HEAP_SIZE";
+}
+
 std::string_view trimmed(std::string_view s) noexcept {
     auto const first = s.find_first_not_of(" \t");
     if (first == s.npos) return {};
@@ -70,6 +76,13 @@ number read_number(std::string_view s, form type) noexcept {
     if (!shift) return {0, wrong::spelling};
     if (n != (n << *shift) >> *shift) return {0, wrong::size};
     return {n << *shift, wrong::nothing};
+}
+
+/// OpenSHMEM's SHMEM_SYMMETRIC_SIZE ends with its multiplier: 20kk is 20k (OpenSHMEM-1.6 section 8).
+std::string_view up_to_multiplier(std::string_view s) noexcept {
+    auto const is_unit = [](char c) { return std::ranges::find(units, upper(c), &unit::letter) != units.end(); };
+    auto const found = std::ranges::find_if(s, is_unit);
+    return found == s.end() ? s : s.substr(0, static_cast<std::size_t>(found - s.begin()) + 1);
 }
 
 std::optional<std::uint64_t> read_toggle(std::string_view s) noexcept {
@@ -157,7 +170,9 @@ std::array<found, table.size()> sort_entries(char const* const* environment, std
         auto const equals = entry.find('=');
         if (equals == entry.npos || equals == 0) continue;
         auto const name = entry.substr(0, equals), value = trimmed(entry.substr(equals + 1));
-        auto const r = std::ranges::find_if(table, [&](row const& x) { return x.name == name || is_other_name(x, name); });
+        auto const r = std::ranges::find_if(table, [&](row const& x) {
+            return x.name == name || is_other_name(x, name) || (x.name == heap_size && is_elsewhere_heap_size(name));
+        });
         if (r == table.end()) {
             if (name.starts_with("MPT_") && !is_internal(name)) warnings.push_back(unknown(name));
             continue;
@@ -165,7 +180,8 @@ std::array<found, table.size()> sort_entries(char const* const* environment, std
         if (value.empty()) continue;
         auto& f = rows[static_cast<std::size_t>(r - table.begin())];
         auto& place = r->name == name ? f.own : f.other;
-        if (place) continue; // the first counts, as it does for getenv
+        bool const is_rather = r->name != name && is_elsewhere_heap_size(f.other_name) && !is_elsewhere_heap_size(name);
+        if (place && !is_rather) continue; // the first counts, as it does for getenv
         place = value;
         if (r->name != name) f.other_name = name;
     }
@@ -201,7 +217,7 @@ setting parse(row const& r, std::string_view name, std::string_view value) {
     switch (r.type) {
     case form::size:
     case form::count: {
-        auto const n = read_number(value, r.type);
+        auto const n = read_number(r.name == heap_size && name != r.name ? up_to_multiplier(value) : value, r.type);
         if (n.what == wrong::spelling)
             refuse(r, name, value, r.type == form::size ? "is not a size (4096, 4K, 2M, 1G)" : "is not a whole number");
         if (n.what == wrong::size || n.value < r.least || n.value > r.most) refuse(r, name, value, "is out of range");

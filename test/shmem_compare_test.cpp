@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <numeric>
 
 #include "support/dice.hpp"
@@ -48,10 +49,32 @@ TEST(shmem_compare, tests_of_many_look_at_what_counts_alone) {
         }
         EXPECT_EQ(test_all(w), fitting.size() == counted);
         EXPECT_EQ(test_any(w), fitting.empty() ? none_fits : static_cast<std::size_t>(fitting[0]));
+        auto const found = test_any(w, turns{}.next());
+        EXPECT_EQ(found == none_fits, fitting.empty());
+        if (found != none_fits) { EXPECT_TRUE(std::ranges::count(fitting, static_cast<int>(found))); }
         std::vector<std::size_t> which(own.size() + 1);
         ASSERT_EQ(test_some(w, which.data()), fitting.size());
         for (std::size_t i = 0; i < fitting.size(); ++i) EXPECT_EQ(which[i], static_cast<std::size_t>(fitting[i]));
     }
+}
+
+/// Also where other looks come in between, in any rhythm; one that does not count, or does not fit, never comes.
+TEST(shmem_compare, a_series_of_looks_for_any_comes_to_each_that_fits) {
+    for (std::size_t n = 1; n <= 40; ++n)
+        for (int rhythm = 1; rhythm <= 4; ++rhythm) {
+            SCOPED_TRACE(std::to_string(n) + " elements, of which every call in " + std::to_string(rhythm) + " is for these");
+            std::vector<int> own(n, 1), skip(n), came(n);
+            if (n > 2) own[n / 2] = 0, skip[n - 1] = 1;
+            watched<int> const w{own.data(), n, skip.data(), comparison::eq, 1};
+            turns mine;
+            for (std::size_t call = 0; call < 20 * n; ++call) {
+                for (int others = 1; others < rhythm; ++others) mine.next();
+                auto const i = test_any(w, mine.next());
+                ASSERT_LT(i, n);
+                ++came[i];
+            }
+            for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(came[i] != 0, own[i] == 1 && skip[i] == 0) << "element " << i;
+        }
 }
 
 template <class Stack> using shmem_compare_jobs = pes<Stack>;

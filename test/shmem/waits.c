@@ -82,8 +82,26 @@ static int const skipped[n_most] = {0, 1, 0, 0, 1, 0}; /* the last but one and t
         EXPECT(shmem_##NAME##_test_all(cells, n_most, none, SHMEM_CMP_EQ, 77) == 1);                                           \
         shmem_##NAME##_wait_until_all(cells, n_most, none, SHMEM_CMP_EQ, 77);                                                  \
     }
+/* A series of calls for any comes to each that fits, of every sort of call. */
+#define EACH(NAME, T)                                                                                                          \
+    static void each_##NAME(void) {                                                                                            \
+        static T cells[n_most] = {3, 7, 4, 5, 7, 6};                                                                           \
+        T const wanted[n_most] = {3, 9, 4, 5, 9, 6};                                                                           \
+        int came[4][n_most] = {{0}};                                                                                           \
+        for (int call = 0; call < 100 * n_most; call++) {                                                                      \
+            size_t i = n_most;                                                                                                 \
+            if (call % 4 == 0) i = shmem_##NAME##_wait_until_any(cells, n_most, skipped, SHMEM_CMP_NE, 0);                     \
+            if (call % 4 == 1) i = shmem_##NAME##_test_any(cells, n_most, skipped, SHMEM_CMP_NE, 0);                           \
+            if (call % 4 == 2) i = shmem_##NAME##_wait_until_any_vector(cells, n_most, skipped, SHMEM_CMP_EQ, wanted);         \
+            if (call % 4 == 3) i = shmem_##NAME##_test_any_vector(cells, n_most, skipped, SHMEM_CMP_EQ, wanted);               \
+            EXPECT(i < n_most);                                                                                                \
+            if (i < n_most) came[call % 4][i] = 1;                                                                             \
+        }                                                                                                                      \
+        for (int i = 0; i < 4 * n_most; i++) EXPECT(came[i / n_most][i % n_most] == !skipped[i % n_most]);                     \
+    }
 MPT_AMO_TYPES(SIMPLE)
 MPT_AMO_TYPES(MANY)
+MPT_AMO_TYPES(EACH)
 SIMPLE(short, short)
 SIMPLE(ushort, unsigned short)
 
@@ -259,7 +277,7 @@ int main(int argc, char** argv) {
     }
     woken(words), woken(allocated);
     shmem_free(allocated);
-#define RUN(NAME, T) simple_##NAME(), many_##NAME();
+#define RUN(NAME, T) simple_##NAME(), many_##NAME(), each_##NAME();
     MPT_AMO_TYPES(RUN)
     simple_short(), simple_ushort(), old_short(), old_int(), old_long(), old_longlong(), of_longs();
     locks();

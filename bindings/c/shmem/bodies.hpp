@@ -298,11 +298,17 @@ template <class T> int test(T const* at, int cmp, given<T> value) {
     return looked<int>(mpt::shmem::test(at, static_cast<comparison>(cmp), value), 0);
 }
 
+/// Where the next look for any of many begins: the specification wants that a series of calls comes to each that fits.
+inline std::uint64_t turn() noexcept {
+    static thread_local mpt::shmem::turns mine;
+    return mine.next();
+}
+
 template <class T, class V> void wait_all(T const* at, std::size_t n, int const* status, int cmp, V const& values) {
     mpt::shmem::wait_until_all(waiter{}, watch(at, n, status, cmp, values));
 }
 template <class T, class V> std::size_t wait_any(T const* at, std::size_t n, int const* status, int cmp, V const& values) {
-    return mpt::shmem::wait_until_any(waiter{}, watch(at, n, status, cmp, values));
+    return mpt::shmem::wait_until_any(waiter{}, watch(at, n, status, cmp, values), turn());
 }
 template <class T, class V>
 std::size_t wait_some(T const* at, std::size_t n, std::size_t* which, int const* status, int cmp, V const& values) {
@@ -312,7 +318,7 @@ template <class T, class V> int test_all(T const* at, std::size_t n, int const* 
     return looked<int>(mpt::shmem::test_all(watch(at, n, status, cmp, values)), 0);
 }
 template <class T, class V> std::size_t test_any(T const* at, std::size_t n, int const* status, int cmp, V const& values) {
-    return looked(mpt::shmem::test_any(watch(at, n, status, cmp, values)), mpt::shmem::none_fits);
+    return looked(mpt::shmem::test_any(watch(at, n, status, cmp, values), turn()), mpt::shmem::none_fits);
 }
 template <class T, class V>
 std::size_t test_some(T const* at, std::size_t n, std::size_t* which, int const* status, int cmp, V const& values) {

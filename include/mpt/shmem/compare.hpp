@@ -6,6 +6,8 @@
 ///   What waits is a memory, or anything else with await(come): a thing that returns when come() is true (bindings/c/shmem/bodies.hpp).
 ///   Elements that `skip` names (its entry is not 0) do not count; null: all count. Where none counts, there is nothing to wait for:
 ///   _any gives none_fits, _some 0, _all is true.
+///   Of several that fit _any gives the first, from where its look begins and round. Calls that are to come to each of them begin
+///   at another place each time: turns, one a thread, gives such places.      turns mine;    test_any(w, mine.next())
 ///
 ///   Cost     a load that acquires, and a compare; see memory::await for what happens when there is nothing yet.
 ///   Tests    test/shmem_compare_test.cpp
@@ -40,6 +42,15 @@ template <std::integral T> constexpr bool holds(T seen, comparison how, T value)
     return false;
 }
 
+/// Places to begin at, in parts of 2^64 of the elements: steps of the golden section, so that no rhythm of calls for one set of
+/// elements and another keeps looks away from any of them.
+class turns {
+    std::uint64_t at_ = 0;
+
+public:
+    std::uint64_t next() noexcept { return at_ += 0x9e37'79b9'7f4a'7c15; }
+};
+
 /// n elements of this PE's own, and what they are compared with.
 template <std::integral T> class watched {
     T const* own_;
@@ -63,11 +74,18 @@ public:
             if (counts(i)) return true;
         return false;
     }
-    /// The first that counts and fits.
-    std::size_t first(std::size_t from = 0) const noexcept {
-        for (; from < n_; ++from)
+    /// The first that counts and fits, of those before `to`.
+    std::size_t first(std::size_t from, std::size_t to) const noexcept {
+        for (; from < to; ++from)
             if (counts(from) && fits(from)) return from;
         return none_fits;
+    }
+    std::size_t first(std::size_t from = 0) const noexcept { return first(from, n_); }
+    /// The same from there on and round.
+    std::size_t first_round(std::uint64_t turn) const noexcept {
+        auto const from = static_cast<std::size_t>((turn >> 32) * n_ >> 32);
+        auto const found = first(from, n_);
+        return found != none_fits ? found : first(0, from);
     }
 };
 
@@ -93,7 +111,9 @@ template <std::integral T> bool test_all(watched<T> const& w) noexcept {
     return true;
 }
 /// Which one fits; none_fits.
-template <std::integral T> std::size_t test_any(watched<T> const& w) noexcept { return w.first(); }
+template <std::integral T> std::size_t test_any(watched<T> const& w, std::uint64_t turn = 0) noexcept {
+    return w.first_round(turn);
+}
 /// How many fit, and which.
 template <std::integral T> std::size_t test_some(watched<T> const& w, std::size_t* which) noexcept {
     std::size_t n = 0;
@@ -105,9 +125,9 @@ template <class Waiter, std::integral T> void wait_until_all(Waiter&& m, watched
     for (std::size_t i = 0; i < w.size(); ++i)
         if (w.counts(i)) m.await([&] { return w.fits(i); });
 }
-template <class Waiter, std::integral T> std::size_t wait_until_any(Waiter&& m, watched<T> const& w) {
+template <class Waiter, std::integral T> std::size_t wait_until_any(Waiter&& m, watched<T> const& w, std::uint64_t turn = 0) {
     auto found = none_fits;
-    if (w.any_counts()) m.await([&] { return (found = w.first()) != none_fits; });
+    if (w.any_counts()) m.await([&] { return (found = w.first_round(turn)) != none_fits; });
     return found;
 }
 template <class Waiter, std::integral T> std::size_t wait_until_some(Waiter&& m, watched<T> const& w, std::size_t* which) {

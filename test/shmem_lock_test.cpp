@@ -48,6 +48,36 @@ TYPED_TEST(shmem_lock, a_test_of_a_lock_that_another_has_fails) {
     });
 }
 
+/// PE 0 has it, and asks for it again while the others come and stand behind it: nobody is lost.
+TYPED_TEST(shmem_lock, who_has_it_may_test_it_and_those_behind_still_get_it) {
+    using mpt::shmem::comparison;
+    this->on(3, [&](auto& pe) {
+        typename TestFixture::template array<long> a{pe, 2}; // the lock, and how many had it
+        auto lock = pe.lock_of(&a[0]);
+        if (pe.me() == 0) {
+            EXPECT_TRUE(lock.test());
+            EXPECT_FALSE(lock.test());
+        }
+        pe.barrier_all();
+        if (pe.me() == 0) {
+            auto* const place = reinterpret_cast<std::uint32_t*>(&a[0]) + 1;
+            pe.wait_until(place, comparison::ne, 0u); // the first one is here
+            EXPECT_FALSE(lock.test());
+            lock.clear();
+        } else {
+            lock.set();
+            pe->fetch_add(&a[1], 1, 0);
+            lock.clear();
+        }
+        pe.barrier_all();
+        if (pe.me() == 0) {
+            EXPECT_EQ(a[1], 2);
+            EXPECT_EQ(a[0], 0);
+        }
+        pe.barrier_all();
+    });
+}
+
 /// PE 0 has it until all others stand in the queue, one after the other: they get it in that order.
 TYPED_TEST(shmem_lock, who_came_first_gets_it_first) {
     using mpt::shmem::comparison;

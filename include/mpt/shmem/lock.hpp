@@ -47,11 +47,8 @@ public:
         m_.quiet(pe_of(before));
         m_.await([&] { return (m_.seen(place_) & granted) != 0; });
     }
-    /// False: another one has it.
-    bool test() {
-        begin();
-        return m_.compare_swap(tail_, half{0}, me_, home) == 0;
-    }
+    /// False: somebody has it. It may be this PE itself, whose place tells who comes next: it is zero already where it is not in use.
+    bool test() { return m_.compare_swap(tail_, half{0}, me_, home) == 0; }
     /// All that this PE has done before is done for the one that gets it.
     void clear() {
         m_.quiet();

@@ -17,6 +17,11 @@ static int flags[3];
         shmem_p(&word, (T)(next + 1), next);                                                                                   \
         shmem_wait_until(&word, SHMEM_CMP_NE, 0);                                                                              \
         EXPECT(word == (T)(shmem_my_pe() + 1) && shmem_test(&word, SHMEM_CMP_GT, 0));                                          \
+        size_t which = 1;                                                                                                      \
+        T const as_it_is = word;                                                                                               \
+        shmem_wait_until_all(&word, 1, NULL, SHMEM_CMP_NE, 0);                                                                 \
+        EXPECT(shmem_wait_until_any(&word, 1, NULL, SHMEM_CMP_NE, 0) == 0 && shmem_test_all(&word, 1, NULL, SHMEM_CMP_GT, 0)); \
+        EXPECT(shmem_test_some_vector(&word, 1, &which, NULL, SHMEM_CMP_EQ, &as_it_is) == 1 && which == 0);                    \
         shmem_barrier_all();                                                                                                   \
     }
 #define OLD_WAITS(X) X(short, short) X(ushort, unsigned short)

@@ -38,6 +38,9 @@ template <class T> void waits() {
     shmem_p(&word, static_cast<T>(me + 1), (me + 1) % n);
     shmem_wait_until(&word, SHMEM_CMP_NE, 0);
     EXPECT(word == static_cast<T>((me + n - 1) % n + 1) && shmem_test(&word, SHMEM_CMP_GT, 0));
+    shmem_wait_until_all(&word, 1, nullptr, SHMEM_CMP_NE, 0);
+    EXPECT(shmem_wait_until_any(&word, 1, nullptr, SHMEM_CMP_NE, 0) == 0);
+    EXPECT(shmem_test_any(&word, 1, nullptr, SHMEM_CMP_LE, 0) == SIZE_MAX);
     shmem_barrier_all();
 }
 

@@ -102,8 +102,10 @@ static int const skipped[n_most] = {0, 1, 0, 0, 1, 0}; /* the last but one and t
 MPT_AMO_TYPES(SIMPLE)
 MPT_AMO_TYPES(MANY)
 MPT_AMO_TYPES(EACH)
-SIMPLE(short, short)
-SIMPLE(ushort, unsigned short)
+#define MPT_SHORT_TYPES(X) X(short, short) X(ushort, unsigned short) /* of old, and as elsewhere */
+MPT_SHORT_TYPES(SIMPLE)
+MPT_SHORT_TYPES(MANY)
+MPT_SHORT_TYPES(EACH)
 
 #define OLD(NAME, T)                                                                                                           \
     static void old_##NAME(void) {                                                                                             \
@@ -279,7 +281,8 @@ int main(int argc, char** argv) {
     shmem_free(allocated);
 #define RUN(NAME, T) simple_##NAME(), many_##NAME(), each_##NAME();
     MPT_AMO_TYPES(RUN)
-    simple_short(), simple_ushort(), old_short(), old_int(), old_long(), old_longlong(), of_longs();
+    MPT_SHORT_TYPES(RUN)
+    old_short(), old_int(), old_long(), old_longlong(), of_longs();
     locks();
     ordered();
     return ended();

@@ -91,8 +91,10 @@ template <class Team> void random_calls(Team& t, unsigned seed) {
             std::ranges::copy(piece, want.begin() + static_cast<long>(in_at[p]));
             append(tight, piece);
         }
-        alltoallv(t, into.data(), in_at.data(), in.data(), source(me).data(), out_at.data(), out.data());
+        std::vector<std::size_t> came(count, 99);
+        alltoallv(t, into.data(), in_at.data(), came.data(), source(me).data(), out_at.data(), out.data());
         EXPECT_EQ(into, want);
+        EXPECT_EQ(came, in);
         EXPECT_EQ(alltoallv_packed(t, packed.data(), in_all, source(me).data(), out_at.data(), out.data()), in_all);
         EXPECT_EQ(packed, tight);
     }

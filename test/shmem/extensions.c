@@ -111,19 +111,19 @@ static void reductions(int me, int n) {
 
 /* PE p sends q bytes to PE q, each p + 1; so PE q gets q bytes of everybody. */
 static void pieces(int me, int n) {
-    size_t offsets[64], sizes[64], into[64], room[64], came = 0;
+    size_t offsets[64], sizes[64], into[64], got[64], came = 0;
     unsigned char *const from = shmem_malloc(64 * 64), *const to = shmem_malloc(64 * 64);
-    for (int p = 0; p < n; p++)
-        offsets[p] = (size_t)p * 64, sizes[p] = (size_t)p, into[p] = (size_t)(n - 1 - p) * 64, room[p] = (size_t)me;
+    for (int p = 0; p < n; p++) offsets[p] = (size_t)p * 64, sizes[p] = (size_t)p, into[p] = (size_t)(n - 1 - p) * 64;
     for (int way = 0; way < 4; way++) {
-        memset(from, me + 1, 64 * 64), memset(to, 0, 64 * 64);
+        memset(from, me + 1, 64 * 64), memset(to, 0, 64 * 64), memset(got, 0, sizeof got);
         shmem_barrier_all();
-        if (way == 0) shmemx_team_alltoallv(to, into, room, from, offsets, sizes, SHMEM_TEAM_WORLD, sync_);
-        if (way == 1) shmemx_alltoallv(to, into, room, from, offsets, sizes, 0, 0, n, sync_);
+        if (way == 0) shmemx_team_alltoallv(to, into, got, from, offsets, sizes, SHMEM_TEAM_WORLD, sync_);
+        if (way == 1) shmemx_alltoallv(to, into, got, from, offsets, sizes, 0, 0, n, sync_);
         if (way == 2) shmemx_team_alltoallv_packed(to, 64 * 64, &came, from, offsets, sizes, SHMEM_TEAM_WORLD, sync_);
         if (way == 3) shmemx_alltoallv_packed(to, 64 * 64, &came, from, offsets, sizes, 0, 0, n, sync_);
         for (int p = 0; p < n; p++)
             for (size_t i = 0; i < (size_t)me; i++) EXPECT(to[(way < 2 ? into[p] : (size_t)(p * me)) + i] == p + 1);
+        for (int p = 0; way < 2 && p < n; p++) EXPECT(got[p] == (size_t)me);
         if (way > 1) EXPECT(came == (size_t)(me * n) && to[came] == 0);
         shmem_barrier_all();
     }

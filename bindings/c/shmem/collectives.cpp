@@ -67,12 +67,12 @@ int fcollect(set const& who, void* dest, void const* source, std::size_t n) {
     return over(who, [=](team_type& t) { mpt::shmem::fcollect(t, dest, source, n); });
 }
 
-int alltoallv(shmem_team_t team, void* dest, std::size_t const* offsets, std::size_t const* sizes, void const* source,
+int alltoallv(shmem_team_t team, void* dest, std::size_t const* offsets, std::size_t* sizes, void const* source,
               std::size_t const* source_offsets, std::size_t const* source_sizes) {
     return over(team,
                 [=](team_type& t) { mpt::shmem::alltoallv(t, dest, offsets, sizes, source, source_offsets, source_sizes); });
 }
-int alltoallv(set const& who, void* dest, std::size_t const* offsets, std::size_t const* sizes, void const* source,
+int alltoallv(set const& who, void* dest, std::size_t const* offsets, std::size_t* sizes, void const* source,
               std::size_t const* source_offsets, std::size_t const* source_sizes) {
     return over(who,
                 [=](team_type& t) { mpt::shmem::alltoallv(t, dest, offsets, sizes, source, source_offsets, source_sizes); });

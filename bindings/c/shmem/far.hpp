@@ -163,10 +163,10 @@ int collect(shmem_team_t team, void* dest, void const* source, std::size_t n);
 int collect(set const& who, void* dest, void const* source, std::size_t n);
 int fcollect(shmem_team_t team, void* dest, void const* source, std::size_t n);
 int fcollect(set const& who, void* dest, void const* source, std::size_t n);
-/// Offsets and sizes in bytes, by PE.
-int alltoallv(shmem_team_t team, void* dest, std::size_t const* offsets, std::size_t const* sizes, void const* source,
+/// Offsets and sizes in bytes, by PE; those of what came are told.
+int alltoallv(shmem_team_t team, void* dest, std::size_t const* offsets, std::size_t* sizes, void const* source,
               std::size_t const* source_offsets, std::size_t const* source_sizes);
-int alltoallv(set const& who, void* dest, std::size_t const* offsets, std::size_t const* sizes, void const* source,
+int alltoallv(set const& who, void* dest, std::size_t const* offsets, std::size_t* sizes, void const* source,
               std::size_t const* source_offsets, std::size_t const* source_sizes);
 /// How many bytes came.
 std::size_t alltoallv_packed(shmem_team_t team, void* dest, std::size_t room, void const* source,

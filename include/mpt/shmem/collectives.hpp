@@ -5,7 +5,8 @@
 ///        broadcast     the root's source in everybody's dest, its own too; of an active set, its own dest is left as it is
 ///        fcollect      each one's n bytes, in order       collect     pieces of different sizes, in order
 ///        alltoall      piece p of each goes to PE p       alltoalls   the same of elements in strides
-///        alltoallv     pieces of any sizes and places     packed      what comes stands side by side, in order
+///        alltoallv     pieces of any sizes and places,    packed      what comes stands side by side, in order
+///                      their sizes told
 ///        reduce        each element combined over all     scan        over those up to here, or before here
 ///
 ///   dest is this PE's own; so a PE that returns may use its own, and sources are its own again. source and dest do not overlap, or are
@@ -144,9 +145,11 @@ template <class Stack> void alltoalls(team<Stack>& t, void* dest, void const* so
         [&](std::int32_t pe) { return sink::of(in[static_cast<std::size_t>(pe)]); });
 }
 
-/// Offsets and sizes in bytes, by PE. Cray's extension.
-template <class Stack> void alltoallv(team<Stack>& t, void* dest, std::size_t const* offsets, std::size_t const* sizes,
-                                      void const* source, std::size_t const* source_offsets, std::size_t const* source_sizes) {
+namespace detail {
+/// The sizes of what comes are known.
+template <class Stack> void alltoallv_sized(team<Stack>& t, void* dest, std::size_t const* offsets, std::size_t const* sizes,
+                                            void const* source, std::size_t const* source_offsets,
+                                            std::size_t const* source_sizes) {
     coll::alltoallv(
         t.native(),
         [&](std::int32_t pe) {
@@ -155,6 +158,14 @@ template <class Stack> void alltoallv(team<Stack>& t, void* dest, std::size_t co
         [&](std::int32_t pe) {
             return sink{static_cast<std::byte*>(dest) + offsets[pe], sizes[pe]};
         });
+}
+} // namespace detail
+
+/// Offsets and sizes in bytes, by PE; `sizes` are told: of what came. Cray's extension.
+template <class Stack> void alltoallv(team<Stack>& t, void* dest, std::size_t const* offsets, std::size_t* sizes,
+                                      void const* source, std::size_t const* source_offsets, std::size_t const* source_sizes) {
+    alltoall(t, sizes, source_sizes, sizeof(std::size_t));
+    detail::alltoallv_sized(t, dest, offsets, sizes, source, source_offsets, source_sizes);
 }
 
 /// What comes stands in the order of the PEs; how many bytes that were. Throws mpt::error(truncate), before anything moves, where
@@ -168,7 +179,7 @@ template <class Stack> std::size_t alltoallv_packed(team<Stack>& t, void* dest, 
     if (all > room)
         throw error{errc::truncate, "mpt: alltoallv_packed: " + std::to_string(all) + " bytes come, and there is room for " +
                                         std::to_string(room)};
-    alltoallv(t, dest, offsets.data(), sizes.data(), source, source_offsets, source_sizes);
+    detail::alltoallv_sized(t, dest, offsets.data(), sizes.data(), source, source_offsets, source_sizes);
     return all;
 }
 

@@ -383,9 +383,8 @@ template <class Stack> struct window<Stack>::extent {
     bool is_mapped = false;
 };
 
-/// Makes a window together with the other ranks of `parent`, which need not stay. Throws on all of them where one cannot: where it has no
-/// memory, mpt::error(no_memory); where it cannot map another's, mpt::error(rma_shared) if the window is to be shared, else no_memory; where
-/// the system gives no thread for an agent that is needed, mpt::error(system).
+/// Makes a window together with the other ranks of `parent`, which need not stay. Throws mpt::error on all where one cannot: no_memory, or,
+/// if it cannot map what is to be shared, rma_shared; where the system gives no thread for an agent that is needed, system.
 template <class Stack>
 std::unique_ptr<window<Stack>> make_window(runtime<Stack>& run, coll::team<Stack> const& parent, wanted const& w) {
     auto context = run.new_context();

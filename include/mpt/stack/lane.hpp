@@ -287,9 +287,8 @@ private:
         explicit operator bool() const noexcept { return inside_; }
     };
     /// As long in all, but most of it in yields. Who is told to spin for ever does so. Few looks, but enough for an answer from a
-    /// partner that runs, also where it goes through a window of messages first: two that run then go on without a switch. Another number
-    /// each time, or threads that take turns in step on two CPUs stay so, and partners never run at once. Measured, 2 ranks with 16 threads
-    /// each on 2 CPUs, M/s in windows of 64 messages: 32 and 64 looks 15, 128 looks 27, 512 looks 8; one thread 27.
+    /// partner that runs, after a window of messages, too: two that run then go on without a switch. Another number each time, or threads
+    /// that take turns in step stay so. Measured, 2 ranks of 16 threads on 2 CPUs, M/s in windows of 64: 64 looks 15, 128 27, 512 8.
     wait_facts among_others(wait_facts f) const noexcept {
         constexpr std::uint32_t fewest = 96, spread = 128, for_ever = ~std::uint32_t{0};
         if (f.spins <= fewest || f.spins == for_ever) return f;

@@ -258,6 +258,18 @@ std::vector<std::string> report::others_of(int culprit) const {
     return shortened(std::move(lines));
 }
 
+int report::deserter() const noexcept {
+    for (int r = 0; auto const& s : ranks_) {
+        auto const awaits = [r](seen const& other) {
+            auto const& w = other.waiting;
+            return other.alive && (w.what == wait_for::start || (w.what == wait_for::others && w.peer == r));
+        };
+        if (!s.alive && s.state == rank_state::absent && std::ranges::any_of(ranks_, awaits)) return r;
+        ++r;
+    }
+    return -1;
+}
+
 /// Whom a rank waits for, where that is one rank; -1. Ranks in the same collective wait for each other in turns.
 int report::next_of(int rank) const {
     auto const& s = ranks_[static_cast<std::size_t>(rank)];

@@ -34,6 +34,9 @@ public:
     std::vector<std::string> waits() const;
     /// Where the others were when a rank failed.
     std::vector<std::string> others_of(int culprit) const;
+    /// A rank that ended and never joined, and for which another waits; -1. All are waited for in MPI_Init, and those of a group where
+    /// a session makes something of it.
+    int deserter() const noexcept;
     /// Another number whenever a wait began or ended; 0: nobody waits.
     std::uint64_t fingerprint() const;
 

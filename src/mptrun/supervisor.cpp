@@ -222,18 +222,11 @@ void supervisor::judge_quiet_end(int rank) {
     fail(rank, 1, name_of(rank) + " ended without finalizing (exit code 0)");
 }
 
-/// A program without mpt may run under mptrun. But when a rank ended that never joined, and another has joined, the other waits
-/// for ever. Looked at again now and then, because the other may join later.
+/// A program without mpt may run under mptrun, and one beside sessions that do without it. But when a rank ended that never joined,
+/// and another waits for it to begin, that is for ever. Looked at again now and then, because the other may come to wait later.
 void supervisor::look_for_deserters() {
     if (!left_early_ || alive_ == 0 || ending_) return;
-    int gone = -1;
-    bool joined = false;
-    for (int r = 0; r < options_.ranks; ++r) {
-        auto const absent = record(r).state.load(std::memory_order_acquire) == rank_state::absent; // sync(boot.record): acquire
-        if (absent && !ranks_[static_cast<std::size_t>(r)].alive) gone = r;
-        joined = joined || !absent;
-    }
-    if (gone >= 0 && joined)
+    if (auto const gone = look().deserter(); gone >= 0)
         return fail(gone, 1, name_of(gone) + " ended without joining the job that others wait in (exit code 0)");
     deserters_.expires_after(std::chrono::milliseconds{200});
     deserters_.async_wait([this](boost::system::error_code stopped) {

@@ -147,6 +147,24 @@ std::map<std::string, void (*)(int)> const by_sessions{
          for (int i = 0; i < 2; ++i) all += ' ' + std::to_string(sum_by_session());
          std::printf("%s %s\n", told().c_str(), all.c_str());
      }},
+    {"sessions-of-all-but-the-last",
+     [](int milliseconds) {
+         auto s = opened();
+         MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+         MPI_Comm c = MPI_COMM_NULL;
+         int last = -1, sum = -1, one = 1;
+         MPI_Group_from_session_pset(s, "mpi://WORLD", &all);
+         MPI_Group_size(all, &last);
+         --last;
+         MPI_Group_excl(all, 1, &last, &some);
+         ::usleep(1000U * static_cast<unsigned>(milliseconds));
+         MPI_Comm_create_from_group(some, "process", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &c);
+         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, c);
+         std::printf("%d of %d\n", sum, last + 1);
+         for (auto* const g : {&all, &some}) MPI_Group_free(g);
+         MPI_Comm_free(&c);
+         MPI_Session_finalize(&s);
+     }},
     {"session-of-one",
      [](int) {
          auto s = opened();

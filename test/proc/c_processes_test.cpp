@@ -91,6 +91,19 @@ TEST(c_processes, need_no_more_than_sessions) {
     expect_lines(program + " session-left-open", "");
 }
 
+/// The last rank is a program without MPI, and ends at once. mptrun looks again every 200 ms.
+TEST(c_processes, whose_sessions_need_not_all_ranks_go_on_when_the_others_end) {
+    for (auto const* const ms : {"0", "600"})
+        expect_lines(mptrun + " -n 2 " + program + " sessions-of-all-but-the-last " + ms + " : -n 1 true", times(2, "2 of 3"));
+    for (auto const* const how : {" sessions 1", " sessions-and-world", " work"}) {
+        auto const e = run(mptrun + " -n 2 " + program + how + " : -n 1 true", 30s);
+        EXPECT_FALSE(e.late) << how;
+        EXPECT_EQ(e.code, 1) << how;
+        EXPECT_TRUE(e.says("rank 2 ") && e.says("ended without joining the job that others wait in")) << e.err;
+        EXPECT_TRUE(e.says("waited in MPI_")) << e.err;
+    }
+}
+
 TEST(c_processes, are_told_before_mpi_is_there_how_many_they_are) {
     for (int n : {1, 3}) {
         auto const all = std::to_string(n);

@@ -135,11 +135,11 @@ void Comm_set_attr(call& on, comm& c, int key, void* value) { set(on, c, key, va
 void Comm_get_attr(call& on, comm& c, int key, void* into, int& flag) {
     if (!is_predefined(key)) return get(on, c, key, into, flag);
     on.not_null(into, "attribute_val");
+    if (flag = key == MPI_TAG_UB || !c.of_session; flag == 0) return; // the others are the world model's
     auto& b = on.of();
     if (key == MPI_LASTUSEDCODE) renew_last_used_code(b);
     void* const value = &predefined(b, key);
     std::memcpy(into, &value, sizeof value);
-    flag = 1;
 }
 void Comm_delete_attr(call& on, comm& c, int key) { remove(on, c, key); }
 

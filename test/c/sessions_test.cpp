@@ -121,6 +121,34 @@ TEST(CSessions, OneEndsAndTheOthersGoOn) {
     });
 }
 
+/// MPI-5.0 section 9.1.2.
+TEST(CSessions, TheirCommunicatorsTellTheLargestTagAndNothingElseOfTheEnvironment) {
+    processes(2, [](int, int) {
+        auto const shown = [](MPI_Comm c) {
+            std::vector<int> keys;
+            for (int key = MPI_TAG_UB; key <= MPI_UNIVERSE_SIZE; ++key) {
+                int *value = nullptr, flag = -1;
+                EXPECT_EQ(MPI_Comm_get_attr(c, key, &value, &flag), MPI_SUCCESS);
+                EXPECT_EQ(flag == 1, value != nullptr) << key;
+                if (flag == 1) keys.push_back(key);
+            }
+            return keys;
+        };
+        std::vector<int> const largest_tag{MPI_TAG_UB};
+        auto const s = opened();
+        auto c = comm_of(s, "mpi://WORLD", "told"), copy = c;
+        EXPECT_EQ(MPI_Comm_dup(c, &copy), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Init(nullptr, nullptr), MPI_SUCCESS);
+        EXPECT_EQ(shown(c), largest_tag);
+        EXPECT_EQ(shown(copy), largest_tag);
+        EXPECT_EQ(shown(MPI_COMM_WORLD).size(), std::size_t{MPI_UNIVERSE_SIZE - MPI_TAG_UB + 1});
+        MPI_Comm_free(&copy);
+        MPI_Comm_free(&c);
+        close(s);
+        EXPECT_EQ(MPI_Finalize(), MPI_SUCCESS);
+    });
+}
+
 TEST(CSessions, ProcessSetsHaveNamesAndSizes) {
     processes(3, [](int, int size) {
         auto const s = opened();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Builds and runs a SHMEM program outside of mpt's trees, with an installed tree that was moved: by oshcc and its other names, with and
-without checks, and, where they are installed, by pkg-config and CMake.
+without checks, and, where they are installed, by pkg-config and CMake; and one that calls MPI as well.
 usage: check_oshcc.py SOURCE_ROOT BUILD_ROOT"""
 import os
 import pathlib
@@ -18,6 +18,19 @@ TREE = ['bin/oshcc', 'bin/oshc++', 'bin/oshcxx', 'bin/oshrun', 'include/shmem.h'
         'lib/libmpt_shmem.so', 'lib/libmpt_shmem.so.1', 'lib/mpt/debug/libmpt_shmem.so.1', 'lib/pkgconfig/mpt-shmem.pc']
 WARNINGS = ['-Wall', '-Wextra', '-Werror', '-O1']
 MISTAKE = '#include <mpp/shmem.h>\nint main(void) { static int x; shmem_init(); shmem_int_p(&x, 1, 7); shmem_finalize(); return 0; }\n'
+HYBRID = '''#include <mpi.h>
+#include <shmem.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+    static int all[4], rank;
+    MPI_Init(&argc, &argv), shmem_init();
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    shmem_int_fcollect(SHMEM_TEAM_WORLD, all, &rank, 1);
+    if (shmem_my_pe() == 0) printf("ranks %d %d %d %d\\n", all[0], all[1], all[2], all[3]);
+    shmem_finalize(), MPI_Finalize();
+    return 0;
+}
+'''
 
 
 def by_wrappers(tree, source, tmp):
@@ -47,6 +60,18 @@ def check_debug(tree, tmp, clean):
         sys.exit(f'oshcc -debug: a PE that there is not: exit code {done.returncode}, "{done.stderr}"')
 
 
+def check_hybrid(tree, tmp, clean):
+    """A program of both needs no option; one of OpenSHMEM alone does not load MPI."""
+    (tmp / 'hybrid.c').write_text(HYBRID)
+    for name, *options in (('oshcc',), ('oshcc', '-debug'), ('oshc++', '-x', 'c++')):
+        run(tree / 'bin' / name, *options, *WARNINGS, tmp / 'hybrid.c', '-o', tmp / 'hybrid')
+        if (said := output(tree / 'bin/oshrun', '-n', '4', tmp / 'hybrid', env=clean, timeout=60).strip()) != 'ranks 0 1 2 3':
+            sys.exit(f'{name} {" ".join(options)}: MPI and OpenSHMEM in one program: "{said}"')
+    for program, wanted in (('hybrid', True), ('mistake', False)):
+        if (b'libmpi_abi' in (tmp / program).read_bytes()) != wanted:
+            sys.exit(f'oshcc: {program} {"does not name" if wanted else "names"} the library of MPI')
+
+
 def by_build_systems(tree, source, tmp):
     programs = []
     if shutil.which('pkg-config'):
@@ -70,6 +95,7 @@ def main():
             sys.exit(f'missing in the tree: {", ".join(missing)}')
         clean = {k: v for k, v in os.environ.items() if k != 'LD_LIBRARY_PATH'} # which comes before a run path
         check_debug(tree, tmp, clean)
+        check_hybrid(tree, tmp, clean)
         for program in by_wrappers(tree, source, tmp) + by_build_systems(tree, source, tmp):
             if (said := output(tree / 'bin/oshrun', '-n', '4', program, env=clean, timeout=60).strip()) != 'mpt: 4 PEs, sum 10':
                 sys.exit(f'{program}: "{said}"')

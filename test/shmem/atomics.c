@@ -156,10 +156,7 @@ MPT_BIT_TYPES(BITS)
         }                                                                                                                      \
         LOOK(T, 5);                                                                                                            \
     }
-#define OLD_TYPES(X) X(int, int) X(long, long) X(longlong, long long)
-OLD_EXTENDED(float, float)
-OLD_EXTENDED(double, double)
-OLD_TYPES(OLD_EXTENDED)
+MPT_EXTENDED_TYPES(OLD_EXTENDED)
 
 #define OLD(NAME, T)                                                                                                           \
     static void old_arithmetic_##NAME(void* place, int at) {                                                                   \
@@ -171,7 +168,7 @@ OLD_TYPES(OLD_EXTENDED)
         shmem_##NAME##_add(cell, (T)3, at), shmem_##NAME##_inc(cell, at);                                                      \
         LOOK(T, 4 * n);                                                                                                        \
     }
-OLD_TYPES(OLD)
+MPT_AMO_TYPES(OLD)
 
 static void signals(int at) {
     int const me = shmem_my_pe(), n = shmem_n_pes();
@@ -199,7 +196,7 @@ int main(void) {
             MPT_EXTENDED_TYPES(RUN_EXTENDED)
             MPT_AMO_TYPES(RUN_ARITHMETIC)
             MPT_BIT_TYPES(RUN_BITS)
-            OLD_TYPES(RUN_OLD)
+            MPT_AMO_TYPES(RUN_OLD)
             old_float(place, at), old_double(place, at);
             signals(at);
         }

@@ -24,6 +24,21 @@ static int flags[3];
         EXPECT(shmem_test_some_vector(&word, 1, &which, NULL, SHMEM_CMP_EQ, &as_it_is) == 1 && which == 0);                    \
         shmem_barrier_all();                                                                                                   \
     }
+/* The old names of atomics take the types of the new ones. */
+#define OLD_ATOMICS(NAME, T)                                                                                                   \
+    static void old_atomics_##NAME(void) {                                                                                     \
+        static T cell;                                                                                                         \
+        int const me = shmem_my_pe(), next = (me + 1) % shmem_n_pes();                                                         \
+        shmem_set(&cell, (T)3, next);                                                                                          \
+        EXPECT(shmem_fetch(&cell, next) == 3 && shmem_swap(&cell, (T)4, next) == 3 &&                                          \
+               shmem_cswap(&cell, (T)4, (T)5, next) == 4);                                                                     \
+        EXPECT(shmem_finc(&cell, next) == 5 && shmem_fadd(&cell, (T)2, next) == 6);                                            \
+        shmem_inc(&cell, next), shmem_add(&cell, (T)2, next);                                                                  \
+        shmem_barrier_all();                                                                                                   \
+        EXPECT(cell == 11);                                                                                                    \
+        shmem_barrier_all();                                                                                                   \
+    }
+MPT_AMO_TYPES(OLD_ATOMICS)
 #define OLD_WAITS(X) X(short, short) X(ushort, unsigned short)
 OLD_WAITS(OLD_WAIT)
 #define SIGNED_BITS(NAME, T)                                                                                                   \
@@ -182,6 +197,8 @@ int main(void) {
 #define RUN_WAIT(NAME, T) waits_for_##NAME(next);
 #define RUN_BITS(NAME, T) bits_of_##NAME(me, n);
     OLD_WAITS(RUN_WAIT)
+#define RUN_OLD_ATOMICS(NAME, T) old_atomics_##NAME();
+    MPT_AMO_TYPES(RUN_OLD_ATOMICS)
     SIGNED(RUN_BITS)
     shmem_ctx_destroy(ctx);
     return ended();

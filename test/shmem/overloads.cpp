@@ -44,6 +44,18 @@ template <class T> void waits() {
     shmem_barrier_all();
 }
 
+template <class T> void old_atomics() {
+    int const next = (shmem_my_pe() + 1) % shmem_n_pes();
+    static T cell;
+    shmem_set(&cell, T(3), next);
+    EXPECT(shmem_fetch(&cell, next) == 3 && shmem_swap(&cell, T(4), next) == 3 && shmem_cswap(&cell, T(4), T(5), next) == 4);
+    EXPECT(shmem_finc(&cell, next) == 5 && shmem_fadd(&cell, T(2), next) == 6);
+    shmem_inc(&cell, next), shmem_add(&cell, T(2), next);
+    shmem_barrier_all();
+    EXPECT(cell == 11);
+    shmem_barrier_all();
+}
+
 template <class T> void complex() {
     static std::complex<T> from[2], sum[2];
     int const n = shmem_n_pes();
@@ -65,6 +77,8 @@ int main() {
     of_type<char>(), of_type<short>(), of_type<int>(), of_type<long>(), of_type<long long>(), of_type<unsigned long>();
     of_type<float>(), of_type<double>(), of_type<long double>();
     waits<short>(), waits<unsigned short>(), waits<int>(), waits<long>(), waits<long long>(), waits<unsigned long>();
+    old_atomics<int>(), old_atomics<long long>(), old_atomics<unsigned>(), old_atomics<unsigned long long>(),
+        old_atomics<size_t>();
     complex<float>(), complex<double>();
     static std::complex<double> a, b;
     a = {1, 2};

@@ -2,6 +2,7 @@
 #include <shmemx.h>
 
 #include "check.h"
+#include <time.h>
 
 static long sync_[SHMEM_REDUCE_SYNC_SIZE];
 
@@ -17,6 +18,15 @@ static void queries(int me, int n) {
     shmem_sync_all();
     EXPECT(there == (me + n - 1) % n + 1);
     shmemx_thread_unregister();
+}
+
+/* Asked before shmem_init, too. */
+static void clock_of(double before) {
+    double const begun = shmemx_wtime();
+    EXPECT(begun > before && begun - before < 60);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    double const passed = shmemx_wtime() - begun;
+    EXPECT(passed >= 0.02 && passed < 20);
 }
 
 static void grids(int me, int n) {
@@ -205,7 +215,9 @@ static void signals(int me, int n) {
 }
 
 int main(void) {
+    double const before = shmemx_wtime();
     shmem_init();
+    clock_of(before);
     int const me = shmem_my_pe(), n = shmem_n_pes();
     queries(me, n), colors(me, n), grids(me, n), reductions(me, n), pieces(me, n), handles(me, n), signals(me, n);
     return ended();

@@ -1,12 +1,14 @@
 // Beginning and end, who is there, symmetric memory.
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <utility>
 
 #include <mpt/core/caller.hpp>
+#include <mpt/world/native.hpp>
 
 #include "engine.hpp"
 
@@ -127,6 +129,7 @@ void* place_of(shmem_team_t team, void const* address, int pe) {
     return here().memory().ptr(address, t->world(pe));
 }
 void tell_name(char* name) { std::snprintf(name, SHMEM_MAX_NAME_LEN, "%s", SHMEM_VENDOR_STRING); }
+double seconds() { return std::chrono::duration<double>{world::native{}.now()}.count(); }
 
 // --- memory -------------------------------------------------------------------------------------------------------------------
 

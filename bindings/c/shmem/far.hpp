@@ -92,6 +92,8 @@ struct heap_block {
 heap_block block_around(void const* address);
 void* place_of(shmem_team_t team, void const* address, int pe);
 void tell_name(char* name);
+/// By the clock of MPI_Wtime.
+double seconds();
 /// Ends the job with a sentence.
 [[noreturn]] void give_up(char const* sentence);
 

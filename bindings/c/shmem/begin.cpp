@@ -83,10 +83,10 @@ int enter_threads(int requested, int* provided) {
 void start(int) {
     if (here().begun == 0) enter(SHMEM_THREAD_SINGLE);
 }
-/// A function that runs at the exit, too, may call it: behind at_exit there is nothing left to do.
+/// One more than there were beginnings has nothing left to do: programs call it so, at the exit too, and other libraries let them.
 void leave() {
     auto& e = here();
-    if (e.exits) return;
+    if (e.exits || (!e.env && entered())) return;
     guarded([&e] {
         e.env->barrier_all();
         if (--e.begun == 0) finish(e);

@@ -14,8 +14,9 @@ sys.dont_write_bytecode = True
 import check_installed
 from check_installed import check_shown_words, output, run
 
-TREE = ['bin/oshcc', 'bin/oshc++', 'bin/oshcxx', 'bin/oshrun', 'include/shmem.h', 'include/pshmem.h', 'include/mpp/shmem.h', 'include/shmemx.h',
-        'lib/libmpt_shmem.so', 'lib/libmpt_shmem.so.1', 'lib/mpt/debug/libmpt_shmem.so.1', 'lib/pkgconfig/mpt-shmem.pc']
+TREE = ['bin/oshcc', 'bin/oshc++', 'bin/oshcxx', 'bin/oshrun', 'include/shmem.h', 'include/pshmem.h', 'include/shmemx.h',
+        'include/mpp/shmem.h', 'include/mpp/shmemx.h', 'lib/libmpt_shmem.so', 'lib/libmpt_shmem.so.1',
+        'lib/mpt/debug/libmpt_shmem.so.1', 'lib/pkgconfig/mpt-shmem.pc']
 WARNINGS = ['-Wall', '-Wextra', '-Werror', '-O1']
 MISTAKE = '#include <mpp/shmem.h>\nint main(void) { static int x; shmem_init(); shmem_int_p(&x, 1, 7); shmem_finalize(); return 0; }\n'
 HYBRID = '''#include <mpi.h>

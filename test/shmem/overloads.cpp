@@ -1,6 +1,8 @@
-// C++'s overloads, with and without a context, and std::complex; the twins of <pshmem.h>; <mpp/shmem.h>, included as headers of C are.
+// C++'s overloads, with and without a context, and std::complex; the twins of <pshmem.h>; <mpp/shmem.h> and
+// <mpp/shmemx.h>, included as headers of C are.
 extern "C" {
 #include <mpp/shmem.h>
+#include <mpp/shmemx.h>
 }
 
 #include <cstdio>

@@ -188,20 +188,29 @@ static void handles(int me, int n) {
 }
 
 /* `bytes` of a PE's own go to the next one with the signal; those after them stay. */
-#define SIGNAL(call, T, bytes)                                                                                                 \
+#define SIGNAL(call, more, T, bytes)                                                                                           \
     do {                                                                                                                       \
         static T to[4];                                                                                                        \
         static uint64_t arrived;                                                                                               \
         T from[4];                                                                                                             \
         memset(from, held(me, 0), sizeof from), memset(to, 0, sizeof to);                                                      \
         shmem_barrier_all();                                                                                                   \
-        call(to, from, 3, &arrived, 5, (me + 1) % n), shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 5);                      \
+        call(to, from, 3, &arrived, 5, (me + 1) % n more), shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 5);                 \
         for (size_t i = 0; i < sizeof to; i++)                                                                                 \
             EXPECT(((unsigned char*)to)[i] == (i < (bytes) ? held((me + n - 1) % n, 0) : 0));                                  \
         shmem_barrier_all();                                                                                                   \
     } while (0)
-#define TYPED_SIGNAL(NAME, T) SIGNAL(shmemx_##NAME##_put_signal, T, 3 * sizeof(T));
-#define SIZED_SIGNAL(bits) SIGNAL(shmemx_put##bits##_signal, long double, 3 * bits / 8)
+/* The same by the call that only begins it, too. */
+#define AND_HANDLE , &handle
+#define BOTH_SIGNALS(call, call_nb, T, bytes)                                                                                  \
+    do {                                                                                                                       \
+        void* handle = &handle;                                                                                                \
+        SIGNAL(call, , T, bytes);                                                                                              \
+        SIGNAL(call_nb, AND_HANDLE, T, bytes);                                                                                 \
+        EXPECT(handle == NULL);                                                                                                \
+    } while (0)
+#define TYPED_SIGNAL(NAME, T) BOTH_SIGNALS(shmemx_##NAME##_put_signal, shmemx_##NAME##_put_signal_nb, T, 3 * sizeof(T));
+#define SIZED_SIGNAL(bits) BOTH_SIGNALS(shmemx_put##bits##_signal, shmemx_put##bits##_signal_nb, long double, 3 * bits / 8)
 
 static void signals(int me, int n) {
     MPT_RMA_TYPES(TYPED_SIGNAL)
@@ -210,8 +219,8 @@ static void signals(int me, int n) {
     SIZED_SIGNAL(32);
     SIZED_SIGNAL(64);
     SIZED_SIGNAL(128);
-    SIGNAL(shmemx_putmem_signal, double, 3u);
-    SIGNAL(shmemx_put_signal, double, 3 * sizeof(double));
+    BOTH_SIGNALS(shmemx_putmem_signal, shmemx_putmem_signal_nb, double, 3u);
+    BOTH_SIGNALS(shmemx_put_signal, shmemx_put_signal_nb, double, 3 * sizeof(double));
 }
 
 int main(void) {

@@ -49,8 +49,9 @@ static void* leaves_without_a_word(void* unused) {
 
 int main(void) {
     setenv("SHMEM_MAX_CTX", "7", 1), setenv("SHMEM_MAX_THREADS", "10", 1);
-    int provided;
-    if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) != 0 || provided != SHMEM_THREAD_MULTIPLE) return 1;
+    if (shmemx_init_thread(SHMEM_THREAD_MULTIPLE + 1) != -1) return 1; /* there is no such level, and no library yet */
+    if (shmemx_init_thread(SHMEM_THREAD_MULTIPLE) != SHMEM_THREAD_MULTIPLE) return 1;
+    EXPECT(shmemx_query_thread() == SHMEM_THREAD_MULTIPLE);
     counts = shmem_calloc(most_threads + 2, sizeof(long));
     shmem_ctx_t mine[places], none;
     USE(places, 0, 0, 0);

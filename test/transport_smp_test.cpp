@@ -28,6 +28,7 @@ TEST(transport_smp, models_every_refinement_that_it_claims) {
     using e = transport::smp<>::endpoint<world::native>;
     static_assert(transport_endpoint<e, world::native> && transport_lending<e> && transport_joint<e> && transport_belled<e>);
     static_assert(transport_foreseeing<e> && transport_answering<e> && transport_showing<e>);
+    static_assert(transport_lending_by_turns<e> && transport_copying<e>);
     static_assert(transport::smp<>::facts.lends && transport::smp<>::facts.reads && transport::smp<>::facts.joins);
     EXPECT_EQ(transport::smp<>::facts.max_frame, 52u);
 }
@@ -359,32 +360,131 @@ TEST(transport_smp, a_loan_above_the_largest_is_refused) {
     EXPECT_FALSE(all[0].lend(1, 4097));
 }
 
-TEST(transport_smp, long_loans_are_few_and_apart_from_the_others) {
+/// The pair's buffer, with a text in it, on its way; its reference, 0 where there was none.
+template <class E> std::uint64_t send_turn_loan(E& e, rank to, std::string_view text, std::size_t n = 0) {
+    auto l = e.lend_turn(to, std::max(n, text.size()));
+    if (!l) return 0;
+    e.copy_in(to, l, 0, reinterpret_cast<std::byte const*>(text.data()), text.size());
+    auto const ref = l.ref();
+    auto c = e.reserve(to, 4);
+    if (!c) return 0;
+    std::memcpy(c.payload().data(), "loan", 4);
+    e.commit(std::move(c), 9, l);
+    return ref;
+}
+template <class E> std::string borrowed(E& e, rank from, std::uint64_t ref, std::size_t n) {
+    std::string text(n, '?');
+    auto const data = e.borrow(from, ref, n);
+    if (data.size() == n) E::copy_out(ref, reinterpret_cast<std::byte*>(text.data()), data.data(), n);
+    return text;
+}
+
+TEST(transport_smp, ranks_that_answer_each_other_lend_one_buffer_by_turns) {
     smp_ranks all{2, {.loans = 1, .loan_bytes = 4096, .long_loan = 64_KiB}};
-    EXPECT_EQ(all[0].max_long_loan(), 64_KiB);
-    EXPECT_FALSE(all[0].lend_long(1, 64_KiB + 1));
-    auto a = all[0].lend(1, 4096);
-    auto b = all[0].lend_long(1, 64_KiB), c = all[0].lend_long(1, 5000);
-    ASSERT_TRUE(a && b && c);
-    EXPECT_FALSE(all[0].lend_long(1, 5000)) << "two are all there are";
-    EXPECT_FALSE(all[0].lend(1, 1)) << "and none of them is lent for a short message";
-    all[0].begin(b);
-    EXPECT_EQ(all[1].shown(0, b.ref()), 0u);
-    std::memset(b.memory().data(), 'b', b.memory().size());
-    all[0].show(b, 50000);
-    EXPECT_EQ(all[1].shown(0, b.ref()), 50000u);
-    EXPECT_EQ(all[1].shown(0, a.ref()), 0u);
-    EXPECT_EQ(static_cast<char>(all[1].borrow(0, b.ref(), 64_KiB)[64_KiB - 1]), 'b');
-    all[1].give_back(0, b.ref());
-    EXPECT_TRUE(all[0].lend_long(1, 64_KiB));
-    all[0].revoke(std::move(c));
-    EXPECT_TRUE(all[0].lend_long(1, 64_KiB)) << "one that was not sent is free again";
+    EXPECT_EQ(all[0].max_turn_loan(), 64_KiB);
+    EXPECT_FALSE(all[1].lend_turn(0, 10)) << "the higher rank has the first turn, and has not looked the other up";
+    ASSERT_TRUE(send_text(all[1], 0, "x"));
+    EXPECT_EQ(drain(all[0]), "1:1:x ");
+    EXPECT_FALSE(all[0].lend_turn(1, 10)) << "nor has the lower one";
+    ASSERT_TRUE(send_text(all[0], 1, "y"));
+    EXPECT_EQ(drain(all[1]), "0:1:y ");
+    EXPECT_FALSE(all[1].lend_turn(0, 64_KiB + 1));
+    std::byte const* where = nullptr;
+    for (std::size_t i = 0, who = 1; i < 10; ++i, who = 1 - who) {
+        rank const to{1 - who}, from{who};
+        auto const text = "message " + std::to_string(i);
+        auto const ref = send_turn_loan(all[who], to, text);
+        ASSERT_NE(ref, 0u);
+        EXPECT_FALSE(all[who].lend_turn(to, 10)) << "the other's turn";
+        auto own = all[who].lend(to, 10);
+        EXPECT_TRUE(own) << "one of our own is lent all the same";
+        all[who].revoke(std::move(own));
+        std::string got;
+        all[1 - who].poll(
+            [&](frame const& f) {
+                EXPECT_EQ(f.op, 9);
+                EXPECT_EQ(text_of(f), "loan");
+                EXPECT_FALSE(all[1 - who].our_turn(from));
+                auto const* const at = all[1 - who].borrow(from, ref, text.size()).data();
+                if (i == 0) where = at;
+                EXPECT_EQ(at, where);
+                got = borrowed(all[1 - who], from, ref, text.size());
+                all[1 - who].give_back(from, ref);
+                EXPECT_FALSE(all[1 - who].our_turn(from)) << "not while the frame is read";
+            },
+            1);
+        EXPECT_EQ(got, text);
+        EXPECT_TRUE(all[1 - who].our_turn(from));
+    }
+}
+
+TEST(transport_smp, a_turn_loan_that_is_not_read_keeps_the_turn_and_nothing_else) {
+    smp_ranks all{2, {.loan_bytes = 4096}};
+    ASSERT_TRUE(send_text(all[1], 0, "x"));
+    drain(all[0]);
+    ASSERT_TRUE(send_text(all[0], 1, "y"));
+    drain(all[1]);
+    auto const ref = send_turn_loan(all[1], 0, "question");
+    ASSERT_NE(ref, 0u);
+    EXPECT_EQ(drain(all[0]), "1:9:loan ");
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_FALSE(all[0].our_turn(1) || all[1].our_turn(0));
+        EXPECT_FALSE(all[0].lend_turn(1, 5) || all[1].lend_turn(0, 5));
+        ASSERT_TRUE(send_text(all[0], 1, "a" + std::to_string(i)) && send_text(all[1], 0, "b" + std::to_string(i)));
+        EXPECT_EQ(drain(all[1]), "0:1:a" + std::to_string(i) + ' ');
+        EXPECT_EQ(drain(all[0]), "1:1:b" + std::to_string(i) + ' ');
+    }
+    EXPECT_EQ(borrowed(all[0], 1, ref, 8), "question");
+    all[0].give_back(1, ref);
+    EXPECT_TRUE(all[0].our_turn(1));
+    auto const answer = send_turn_loan(all[0], 1, "the answer, which needs a longer buffer", 60000);
+    ASSERT_NE(answer, 0u);
+    EXPECT_EQ(drain(all[1]), "0:9:loan ");
+    EXPECT_EQ(borrowed(all[1], 0, answer, 10), "the answer");
+    all[1].give_back(0, answer);
+    EXPECT_TRUE(all[1].our_turn(0));
+}
+
+TEST(transport_smp, what_is_lent_by_turns_is_shown_in_pieces) {
+    smp_ranks all{2};
+    ASSERT_TRUE(send_text(all[1], 0, "x"));
+    drain(all[0]);
+    ASSERT_TRUE(send_text(all[0], 1, "y"));
+    drain(all[1]);
+    std::uint64_t before = 0;
+    for (std::size_t i = 0, who = 1; i < 4; ++i, who = 1 - who) {
+        auto l = all[who].lend_turn(rank{1 - who}, 300000);
+        ASSERT_TRUE(l);
+        EXPECT_NE(l.ref() | smp::turn_buffers<>::with_reader, before | smp::turn_buffers<>::with_reader);
+        before = l.ref();
+        all[who].begin(l);
+        auto c = all[who].reserve(rank{1 - who}, 4);
+        ASSERT_TRUE(c);
+        all[who].commit(std::move(c), 9, l);
+        EXPECT_EQ(all[1 - who].shown(rank{who}, l.ref()), 0u);
+        all[who].show(l, 12345);
+        EXPECT_EQ(all[1 - who].shown(rank{who}, l.ref()), 12345u);
+        drain(all[1 - who]);
+        all[1 - who].give_back(rank{who}, l.ref());
+    }
+}
+
+TEST(transport_smp, a_turn_loan_that_was_not_sent_leaves_the_turn) {
+    smp_ranks all{2};
+    ASSERT_TRUE(send_text(all[1], 0, "x"));
+    drain(all[0]);
+    ASSERT_TRUE(send_text(all[0], 1, "y"));
+    drain(all[1]);
+    auto l = all[1].lend_turn(0, 10);
+    ASSERT_TRUE(l);
+    all[1].revoke(std::move(l));
+    EXPECT_TRUE(all[1].our_turn(0));
+    EXPECT_NE(send_turn_loan(all[1], 0, "z"), 0u);
 }
 
 TEST(transport_smp, there_may_be_no_long_loans) {
-    smp_ranks all{2, {.long_loan = 0}};
-    EXPECT_EQ(all[0].max_long_loan(), 0u);
-    EXPECT_FALSE(all[0].lend_long(1, 1));
+    smp_ranks all{2, {.loan_bytes = 4096, .long_loan = 0}};
+    EXPECT_EQ(all[0].max_turn_loan(), 4096u);
 }
 
 TEST(transport_smp, a_reference_outside_the_slice_borrows_nothing) {

@@ -288,7 +288,7 @@ consteval auto rows() {
         count ("MPT_LOANS", 64, 1, 4096, job, "buffers of a lane that E1 lends", guess),
         size  ("MPT_LOAN_BYTES", 32_KiB, 256_B, 1_MiB, job, "bytes of one such buffer", guess),
         size  ("MPT_AWAITED_MAX", 512_KiB, 0_B, 16_MiB, job,
-            "largest answer sent through a lent buffer of its own; none is where MPT_EAGER_MAX is below MPT_LOAN_BYTES", measured),
+            "largest answer sent through the buffer that both ranks write by turns; with MPT_EAGER_MAX below MPT_LOAN_BYTES none is longer than that", measured),
         size  ("MPT_UNEXPECTED_MAX", 16_MiB, 0_B, 1024_GiB, local,
             "unexpected payload kept per lane; beyond it senders are asked for rendezvous", guess),
 

@@ -20,7 +20,7 @@
 ///   Memory    MPT_LOANS buffers of MPT_LOAN_BYTES per lane, in the sender's slice. An unexpected message keeps its loan and
 ///             costs the receiver an entry only: a flood runs the sender out of loans, and it goes on by rendezvous. It
 ///             never blocks a ring (source document 004: "out of buffers = wait, never fail").
-///             Two more, of MPT_AWAITED_MAX bytes, are for long answers.
+///             An answer goes by the pair's own buffer (transport_lending_by_turns), of MPT_AWAITED_MAX bytes where it is long.
 ///   Cost      1 frame, 2 copies.
 ///   Limit     the transport lends (transport_lending); size <= MPT_EAGER_MAX and one loan. Up to MPT_AWAITED_MAX where the receiver
 ///             seems to wait, so that it reads while the sender writes; who lowers MPT_EAGER_MAX below a loan wants rendezvous.

@@ -283,14 +283,16 @@ private:
         source const& whole;
         std::uint64_t first, size;
     };
-    template <class E> void write_loan(E& wire, typename E::cell cell, op kind, typename E::loan& loan, part const& data,
-                                       std::uint64_t piece) noexcept;
+    template <class E> void write_loan(E& wire, rank to, typename E::cell cell, op kind, typename E::loan& loan,
+                                       part const& data, std::uint64_t piece) noexcept;
     template <class E> bool fits_loan(E& wire, rank to, source const& data) noexcept;
     template <class E> bool is_awaited(E& wire, rank to, std::size_t n) noexcept;
     template <class E> std::uint64_t piece_of(std::uint64_t n, source const& data) const noexcept;
     template <class E> [[gnu::noinline]] bool send_longer_now(E& wire, rank to, wire::label what, source data) noexcept;
     void read_loan(rank from, std::uint64_t loan, std::uint64_t size, sink const& into, std::uint64_t offset,
                    std::uint64_t wanted) noexcept;
+    template <class E> static void copy_lent(std::uint64_t loan, sink const& into, std::uint64_t offset,
+                                             std::span<std::byte const> piece) noexcept;
     void read_begun(rank from, std::uint64_t loan, std::uint64_t size, sink const& into, std::uint64_t offset,
                     std::uint64_t wanted, std::uint64_t there) noexcept;
     void read_lent(op kind, rank from, std::uint64_t loan, std::uint64_t size, sink const& into, std::uint64_t offset,

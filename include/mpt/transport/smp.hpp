@@ -5,6 +5,7 @@
 ///        a frame of up to 52 bytes        one cache line: the pair's turn line, or its ring       smp/channel, line, ring,
 ///                                                                                                 turn_line
 ///        an eager message above that      a buffer of the sender's, read in place                 smp/pool
+///          as an answer                   a buffer of the pair's, as the turn line is             smp/turn_buffer
 ///        a large message                  the receiver reads the sender's memory                  smp/copy
 ///          both ranks wait                both copy, from both ends                               smp/joint
 ///        "look here" (many ranks)         a counter on the receiver's board                       smp/board
@@ -21,8 +22,7 @@
 #pragma once
 #include <utility>
 
-#include <mpt/transport/smp/neighbours.hpp>
-#include <mpt/transport/smp/pool.hpp>
+#include <mpt/transport/smp/lending.hpp>
 
 namespace mpt::inline v0::transport {
 
@@ -36,21 +36,20 @@ template <std::uint32_t First = 0> struct basic_smp {
     template <class World> class endpoint;
 };
 
-template <std::uint32_t First> template <class World> class basic_smp<First>::endpoint {
+template <std::uint32_t First> template <class World> class basic_smp<First>::endpoint : public smp::lending<World> {
+    using base = smp::lending<World>;
+    using base::heap_;
+    using base::peers_;
     using atomics = typename World::atomics;
-    using peers_type = smp::neighbours<World>;
+    using typename base::peers_type;
     using channel_type = typename peers_type::channel_type;
     using line_type = smp::line<atomics>;
-    using buffer_type = smp::loan_buffer<atomics>;
 
     static constexpr std::size_t burst = 16;        // frames of one peer before the next peer's turn
     static constexpr std::uint32_t patience = 4096; // empty polls before a peer is no longer hot
     static constexpr std::uint32_t sweep_every = 8; // polls between two looks at the board, while somebody is hot
 
-    peers_type peers_;
-    mem::slice_heap& heap_;
     smp::hot_set hot_;
-    smp::loan_pool<atomics> pool_, long_pool_;
     smp::ticket_book tickets_;
     std::uint32_t start_ = 0; // of the hot set: who is polled first
     std::uint32_t polls_ = 0;
@@ -60,6 +59,7 @@ template <std::uint32_t First> template <class World> class basic_smp<First>::en
 public:
     static constexpr transport_facts facts = basic_smp::facts;
     using address = smp::lane_address;
+    using typename base::loan;
 
     /// One frame under construction.
     class [[nodiscard]] cell {
@@ -92,24 +92,9 @@ public:
         }
     };
 
-    /// A buffer of this rank, for one peer to read.
-    class [[nodiscard]] loan {
-        friend endpoint;
-        std::span<std::byte> memory_{};
-        smp::loan_ref ref_ = 0;
-        std::uint32_t place_ = 0;
-        bool long_ = false;
-
-    public:
-        explicit operator bool() const noexcept { return ref_ != 0; }
-        std::span<std::byte> memory() noexcept { return memory_; }
-        std::uint64_t ref() noexcept { return ref_; }
-    };
-
     explicit endpoint(lane_context<World> const& c) : endpoint{c, smp::settings::of(c.config)} {}
     endpoint(lane_context<World> const& c, smp::settings const& s)
-        : peers_{c, s, First}, heap_{c.heap}, hot_{peers_.size()}, pool_{s.loans, s.loan_bytes, First},
-          long_pool_{2, s.long_loan, First}, tickets_{First}, dense_{peers_.dense()} {
+        : base{c, s, First}, hot_{peers_.size()}, tickets_{First}, dense_{peers_.dense()} {
         if (!dense_) return;
         for (std::size_t i = 0; i < peers_.size(); ++i)
             if (rank{i} != peers_.me()) hot_.insert(i);
@@ -202,31 +187,12 @@ public:
     /// The bell of a peer's lane, for who shows it what is no frame; nullptr: its memory is not known here.
     wait::doorbell<World>* bell_of(rank p) noexcept { return peers_.find(p) ? &peers_.channel_of(p).far()->bell : nullptr; }
 
-    // --- loans ------------------------------------------------------------------------------------------------------------
+    // --- loans: smp/lending -----------------------------------------------------------------------------------------------
 
-    std::size_t max_loan() noexcept { return pool_.size(); }
-
-    std::size_t max_long_loan() noexcept { return long_pool_.size(); }
-
-    loan lend(rank, std::size_t n) noexcept { return lend_from(pool_, n); }
-    loan lend_long(rank, std::size_t n) noexcept { return lend_from(long_pool_, n); }
-    void foresee(std::size_t n) noexcept { pool_.foresee(n); }
-    void begin(loan& l) noexcept { pool_of(l).at(l.place_).begin(pool_of(l).generation(l.place_)); }
-    void show(loan& l, std::size_t n) noexcept { pool_of(l).at(l.place_).show(pool_of(l).generation(l.place_), n); }
-    std::size_t shown(rank p, std::uint64_t ref) noexcept {
-        auto const* b = buffer_at(p, ref, 0);
-        return b ? b->shows(buffer_type::generation_of(ref)) : 0;
-    }
-    void revoke(loan&& l) noexcept {
-        if (std::exchange(l.ref_, 0) != 0) pool_of(l).revoke(l.place_);
-    }
-    /// Empty: the reference cannot be one of the peer's.
-    std::span<std::byte const> borrow(rank p, std::uint64_t ref, std::size_t n) noexcept {
-        auto const* b = buffer_at(p, ref, n);
-        return b ? std::span<std::byte const>{b->data, n} : std::span<std::byte const>{};
-    }
-    void give_back(rank p, std::uint64_t ref) noexcept {
-        if (auto* b = buffer_at(p, ref, 0)) b->give_back(buffer_type::generation_of(ref));
+    /// A frame that carries a loan. The cell of one by turns is the next after it, so it is the turn line.
+    void commit(cell&& c, std::uint16_t op, loan const& l) noexcept {
+        if (base::is_by_turns(l.ref())) c.size_ |= smp::with_turn_buffer;
+        commit(std::move(c), op);
     }
 
     // --- one copy ---------------------------------------------------------------------------------------------------------
@@ -328,12 +294,12 @@ private:
         std::size_t done = 0;
         auto& c = peers_.channel_of(p);
         auto const use = [&](line_type & l) __attribute__((always_inline)) {
-            std::size_t const n = l.size;
+            std::size_t n = l.size;
             std::byte const* front = l.payload.data();
             if (n > smp::line_room) [[unlikely]] {
-                if (n > smp::pair_room) return; // padding
-                front = l.long_front();
-                smp::fetch_to_write(front); // as our own, like the line itself
+                if (n == smp::padding_size) return;
+                if (n & smp::with_turn_buffer) n -= smp::with_turn_buffer, c.hold_back();
+                else front = l.long_front(), smp::fetch_to_write(front); // as our own, like the line itself
             }
             ++done;
             sink(frame{p, l.op, {front, n}});
@@ -358,24 +324,6 @@ private:
         return done;
     }
 
-    using pool_type = smp::loan_pool<typename World::atomics>;
-    loan lend_from(pool_type& pool, std::size_t n) noexcept {
-        loan l;
-        if (n > pool.size()) return l;
-        auto const i = pool.lend([this](std::size_t size) noexcept { return heap_.spare(size, mem::purpose::buffers); });
-        if (i == pool.none) return l;
-        auto& b = pool.at(i);
-        l.memory_ = {b.data, n};
-        l.ref_ = buffer_type::refer(heap_.refer(&b).offset, pool.generation(i));
-        l.place_ = i;
-        l.long_ = &pool == &long_pool_;
-        return l;
-    }
-    pool_type& pool_of(loan const& l) noexcept { return l.long_ ? long_pool_ : pool_; }
-
-    buffer_type* buffer_at(rank p, std::uint64_t ref, std::size_t n) noexcept {
-        return peers_.find(p) ? buffer_type::resolve(peers_.memory_of(p).slice, ref, n) : nullptr;
-    }
     /// Our own memory, as expose() named it.
     std::byte* own(remote_memory const& m) noexcept {
         return m.in_slice ? heap_.whole().data() + m.address : reinterpret_cast<std::byte*>(m.address);

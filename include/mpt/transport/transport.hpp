@@ -220,15 +220,33 @@ concept transport_lending_again = transport_lending<E> && requires(E& e, std::si
     { e.foresee(n) } noexcept -> std::same_as<void>;
 };
 
-/// One that has a few buffers for messages too long for the others.
+/// One on which the two ranks of a pair have a buffer in common that they write by turns, for answers (transport_answering); it may be longer
+/// than the others.
 ///
-///   e.max_long_loan()     size_t    0: it has none
-///   e.lend_long(p, n)     loan      a buffer of n bytes, or falsy: none free
+///   e.max_turn_loan()       size_t    0: it has none
+///   e.lend_turn(p, n)       loan      that buffer, for n bytes; falsy: it is not our turn, or there is none. The next frame to p carries it
+///   e.commit(cell, op, l)   -         that frame, or one with another loan
+///   E::is_by_turns(ref)     bool      such a loan
 template <class E>
-concept transport_lending_long = transport_lending<E> && requires(E& e, rank p, std::size_t n) {
-    { e.max_long_loan() } noexcept -> std::same_as<std::size_t>;
-    { e.lend_long(p, n) } noexcept -> std::same_as<typename E::loan>;
-};
+concept transport_lending_by_turns =
+    transport_lending<E> && transport_answering<E> &&
+    requires(E& e, rank p, std::size_t n, std::uint64_t ref, typename E::cell c, typename E::loan l, std::uint16_t op) {
+        { e.max_turn_loan() } noexcept -> std::same_as<std::size_t>;
+        { e.lend_turn(p, n) } noexcept -> std::same_as<typename E::loan>;
+        { e.commit(std::move(c), op, l) } noexcept;
+        { E::is_by_turns(ref) } noexcept -> std::same_as<bool>;
+    };
+
+/// One that knows how its loans are written and read best, where the other side's bytes lie in one piece.
+///
+///   e.copy_in(p, l, at, from, n)    -    n bytes into the loan, from its byte `at` on
+///   E::copy_out(ref, to, from, n)   -    n bytes of what borrow() gave
+template <class E>
+concept transport_copying =
+    transport_lending<E> && requires(E& e, rank p, std::size_t n, std::uint64_t ref, typename E::loan l, std::byte* b) {
+        { e.copy_in(p, l, n, b, n) } noexcept;
+        { E::copy_out(ref, b, b, n) } noexcept;
+    };
 
 /// One whose loans are read while they are written.
 ///

@@ -77,7 +77,7 @@ void engine<World, Route, Use>::push_begun(E& wire, request& r, wire::rts const&
                     wire::rts_begun{head.what, head.ticket, head.size, head.address, head.index, head.generation,
                                     static_cast<std::uint32_t>(n) << 1 | head.in_slice, loan.ref()});
     if (!loan) return wire.commit(std::move(cell), static_cast<std::uint16_t>(op::rts));
-    write_loan(wire, std::move(cell), op::rts_begun, loan, {r.from, 0, n}, piece_of<E>(n, r.from));
+    write_loan(wire, r.peer, std::move(cell), op::rts_begun, loan, {r.from, 0, n}, piece_of<E>(n, r.from));
 }
 
 /// For a message that both ends may copy, or that either may bring.

@@ -22,6 +22,15 @@ namespace mpt::inline v0::protocol {
 /// 32 KiB 859 / - / 774; without a cache in common 4 KiB 883 / 790 / -, 32 KiB 2310 / - / 2160
 inline constexpr std::uint64_t least_begun = 4_KiB;
 
+/// Bytes of a loan, to their place.
+template <class World, class Route, protocol_set Use> template <class E>
+void engine<World, Route, Use>::copy_lent([[maybe_unused]] std::uint64_t loan, sink const& into, std::uint64_t offset,
+                                          std::span<std::byte const> piece) noexcept {
+    if constexpr (transport_copying<E>)
+        if (into.is_contiguous()) return E::copy_out(loan, into.data() + offset, piece.data(), piece.size());
+    into.write(offset, piece);
+}
+
 /// The first `wanted` bytes of a loan of `size`, into the sink at an offset; and the loan goes back.
 template <class World, class Route, protocol_set Use>
 void engine<World, Route, Use>::read_loan(rank from, std::uint64_t loan, std::uint64_t size, sink const& into,
@@ -30,7 +39,7 @@ void engine<World, Route, Use>::read_loan(rank from, std::uint64_t loan, std::ui
         if constexpr (lends<E>) {
             auto const data = wire.borrow(from, loan, size);
             if (data.size() != size) broken("a loan that is not in the sender's slice", from);
-            into.write(offset, data.first(std::min(size, wanted)));
+            copy_lent<E>(loan, into, offset, data.first(std::min(size, wanted)));
             wire.give_back(from, loan);
         } else broken("a loan on a transport that does not lend", from);
     });
@@ -43,7 +52,6 @@ void engine<World, Route, Use>::read_begun(rank from, std::uint64_t loan, std::u
                                            std::uint64_t offset, std::uint64_t wanted, std::uint64_t there) noexcept {
     with(at(from), [&]<class E>(E& wire) {
         if constexpr (transport_showing<E>) {
-            constexpr std::size_t by_string = 4_KiB;
             constexpr unsigned patience = 4096; // looks before the CPU is left to whoever wants it; about 40 us
             auto const data = wire.borrow(from, loan, size);
             if (data.size() != size) broken("a loan that is not in the sender's slice", from);
@@ -56,10 +64,7 @@ void engine<World, Route, Use>::read_begun(rank from, std::uint64_t loan, std::u
                     else world_.pause();
                     continue;
                 }
-                auto const piece = data.subspan(got, there - got);
-                if (piece.size() >= by_string && into.is_contiguous())
-                    copy_string(into.data() + offset + got, piece.data(), piece.size());
-                else into.write(offset + got, piece);
+                copy_lent<E>(loan, into, offset + got, data.subspan(got, there - got));
                 got = there;
             }
             wire.give_back(from, loan);
@@ -69,14 +74,16 @@ void engine<World, Route, Use>::read_begun(rank from, std::uint64_t loan, std::u
 
 /// A loan is written, and its frame, which is ready, goes. In pieces: with the first one, so that both ranks copy at once.
 template <class World, class Route, protocol_set Use> template <class E>
-void engine<World, Route, Use>::write_loan(E& wire, typename E::cell cell, op kind, typename E::loan& loan, part const& data,
-                                           std::uint64_t piece) noexcept {
+void engine<World, Route, Use>::write_loan(E& wire, [[maybe_unused]] rank to, typename E::cell cell, op kind,
+                                           typename E::loan& loan, part const& data, std::uint64_t piece) noexcept {
     auto const n = data.size;
     bool const begun = kind == op::e1_begun || kind == op::rts_begun || kind == op::chunk_begun;
     auto const write = [&](std::uint64_t at, std::uint64_t size) {
-        auto const into = loan.memory().subspan(at, size);
-        if (data.whole.is_contiguous()) copy_string(into.data(), data.whole.data() + data.first + at, into.size());
-        else data.whole.read(data.first + at, into);
+        bool written = false;
+        if constexpr (transport_copying<E>)
+            if (data.whole.is_contiguous())
+                wire.copy_in(to, loan, at, data.whole.data() + data.first + at, size), written = true;
+        if (!written) data.whole.read(data.first + at, loan.memory().subspan(at, size));
         if constexpr (transport_showing<E>)
             if (begun && (at != 0 || kind == op::rts_begun)) wire.show(loan, at + size);
     };
@@ -84,7 +91,8 @@ void engine<World, Route, Use>::write_loan(E& wire, typename E::cell cell, op ki
         if (begun) wire.begin(loan);
     auto at = std::min(piece, n);
     write(0, at);
-    wire.commit(std::move(cell), static_cast<std::uint16_t>(kind));
+    if constexpr (transport_lending_by_turns<E>) wire.commit(std::move(cell), static_cast<std::uint16_t>(kind), loan);
+    else wire.commit(std::move(cell), static_cast<std::uint16_t>(kind));
     for (; at < n; at += std::min(piece, n - at)) write(at, std::min(piece, n - at));
 }
 
@@ -93,7 +101,7 @@ void engine<World, Route, Use>::write_loan(E& wire, typename E::cell cell, op ki
 template <class World, class Route, protocol_set Use> template <class E>
 std::uint64_t engine<World, Route, Use>::piece_of(std::uint64_t n, source const& data) const noexcept {
     if (!transport_showing<E> || n < least_begun || !limits_.both_ends || !data.is_contiguous()) return n;
-    return n <= 8_KiB ? 2_KiB : n <= 32_KiB ? 8_KiB : 12_KiB;
+    return n <= 8_KiB ? 2_KiB : n <= 128_KiB ? 8_KiB : 16_KiB;
 }
 
 /// Is the receiver likely to wait for this message? It is if it has sent since we last did. One of many in a row is read later, and better
@@ -113,8 +121,8 @@ template <class World, class Route, protocol_set Use> template <class E>
 bool engine<World, Route, Use>::fits_loan(E& wire, rank to, source const& data) noexcept {
     auto const n = data.size();
     if (n <= wire.max_loan()) return n <= limits_.eager_max;
-    if constexpr (transport_lending_long<E>)
-        return n <= wire.max_long_loan() && n <= limits_.pipeline_max && limits_.eager_max >= wire.max_loan() &&
+    if constexpr (transport_lending_by_turns<E>)
+        return n <= wire.max_turn_loan() && n <= limits_.pipeline_max && limits_.eager_max >= wire.max_loan() &&
                is_awaited(wire, to, n) && piece_of<E>(n, data) < n;
     else return false;
 }
@@ -126,8 +134,8 @@ auto engine<World, Route, Use>::push_loan(E& wire, rank to, op kind, wire::e1 he
     auto const n = data.size();
     auto const piece = kind == op::e1 && is_awaited(wire, to, n) ? piece_of<E>(n, data) : n;
     auto loan = [&] {
-        if constexpr (transport_lending_long<E>)
-            if (n > wire.max_loan()) return wire.lend_long(to, n);
+        if constexpr (transport_lending_by_turns<E>)
+            if (auto l = wire.lend_turn(to, n)) return l;
         return wire.lend(to, n);
     }();
     if (!loan) return no_loan = true, pushed::again;
@@ -136,8 +144,12 @@ auto engine<World, Route, Use>::push_loan(E& wire, rank to, op kind, wire::e1 he
     head.loan = loan.ref();
     if (piece < n) head.index = static_cast<std::uint32_t>(piece), head.generation = 0;
     wire::write(cell.payload(), head);
-    write_loan(wire, std::move(cell), piece < n ? op::e1_begun : kind, loan, {data, 0, n}, piece);
-    if constexpr (transport_lending_again<E>) wire.foresee(data.size());
+    write_loan(wire, to, std::move(cell), piece < n ? op::e1_begun : kind, loan, {data, 0, n}, piece);
+    if constexpr (transport_lending_again<E>) {
+        bool by_turns = false;
+        if constexpr (transport_lending_by_turns<E>) by_turns = E::is_by_turns(head.loan);
+        if (!by_turns) wire.foresee(n);
+    }
     counts_.sent[static_cast<unsigned>(way::loan)].count(data.size());
     return pushed::yes;
 }

@@ -272,7 +272,8 @@ bool engine<World, Route, Use>::push_chunk(E& wire, request& r) noexcept {
                 r.moved + n == r.total ? piece_of<E>(n, r.from) : n; // of the last one: the receiver ends soon after us
             wire::write(cell.payload(), wire::chunk_loan{r.other.index, r.other.generation, r.moved, loan.ref(),
                                                          static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(piece)});
-            write_loan(wire, std::move(cell), piece < n ? op::chunk_begun : op::chunk_loan, loan, {r.from, r.moved, n}, piece);
+            write_loan(wire, r.peer, std::move(cell), piece < n ? op::chunk_begun : op::chunk_loan, loan, {r.from, r.moved, n},
+                       piece);
             r.moved += n;
             loanless_ = 0;
             return true;

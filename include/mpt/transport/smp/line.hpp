@@ -32,6 +32,8 @@ inline constexpr std::size_t line_room = 52;
 inline constexpr std::size_t pair_room = cache_line + line_room; // of a long frame
 /// The size of a frame that carries nothing: a cell that was reserved and abandoned. The reader passes over it.
 inline constexpr std::uint16_t padding_size = 0xffff;
+/// Beside the size of a frame on the turn line whose loan lies in the pair's turn buffer.
+inline constexpr std::uint16_t with_turn_buffer = 0x4000;
 
 template <class Atomics = native_atomics> struct alignas(cache_line) line {
     std::array<std::byte, line_room> payload;

@@ -15,7 +15,7 @@
 ///                        +------------------+----------------+----------------------------+
 ///                          the receiver writes  the sender writes
 ///
-///   A long loan is read while it is written: the frame goes when the first piece is there, and `shown` says how far the sender is.
+///   Some loans are read while they are written: the frame goes when the first piece is there, and `shown` says how far the sender is.
 ///
 ///   The receiver alone writes `returned` and the sender alone reads it, so a loan costs one transfer of that line; the
 ///   generation that a loan was made in stays private to the sender and travels in the reference. Buffers are taken in turn:
@@ -43,6 +43,7 @@ using loan_ref = std::uint64_t;
 template <class Atomics = native_atomics> struct alignas(line_pair) loan_buffer {
     typename Atomics::template atomic<std::uint32_t> returned;                  // generation of the last loan that came back
     alignas(cache_line) typename Atomics::template atomic<std::uint64_t> shown; // generation, and bytes that are written
+    std::uint64_t room;                                                         // of a turn buffer: its bytes, for the peer
     alignas(line_pair) std::byte data[line_pair];                               // `size` of them
 
     static constexpr std::uint32_t generations = 1u << 24;

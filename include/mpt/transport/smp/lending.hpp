@@ -1,0 +1,116 @@
+/// smp/lending - loans of one rank to the peers of its node: from its pool, and by turns; how they are written and read.
+///
+///   Tests    test/transport_smp_test.cpp
+#pragma once
+#include <utility>
+#include <vector>
+
+#include <mpt/transport/smp/crossing.hpp>
+#include <mpt/transport/smp/neighbours.hpp>
+#include <mpt/transport/smp/turn_buffer.hpp>
+
+namespace mpt::inline v0::smp {
+
+/// The part of transport::smp's endpoint that lends (transport_lending and what refines it), over its peers and its slice.
+template <class World> class lending {
+    using atomics = typename World::atomics;
+    using buffer_type = loan_buffer<atomics>;
+    using turns_type = turn_buffers<atomics>;
+
+protected:
+    using peers_type = neighbours<World>;
+    peers_type peers_;
+    mem::slice_heap& heap_;
+
+private:
+    loan_pool<atomics> pool_;
+    turns_type turns_;
+    std::vector<crossing> ways_; // by rank
+
+public:
+    /// A buffer of this rank, or of the pair, for one peer to read.
+    class [[nodiscard]] loan {
+        friend lending;
+        std::span<std::byte> memory_{};
+        loan_ref ref_ = 0;
+        buffer_type* at_ = nullptr;
+        std::uint32_t generation_ = 0;
+        loan(buffer_type& at, std::size_t n, loan_ref ref, std::uint32_t generation) noexcept
+            : memory_{at.data, n}, ref_{ref}, at_{&at}, generation_{generation} {}
+
+    public:
+        loan() = default;
+        explicit operator bool() const noexcept { return ref_ != 0; }
+        std::span<std::byte> memory() noexcept { return memory_; }
+        std::uint64_t ref() const noexcept { return ref_; }
+    };
+
+    lending(lane_context<World> const& c, settings const& s, std::uint32_t first)
+        : peers_{c, s, first}, heap_{c.heap}, pool_{s.loans, s.loan_bytes, first},
+          turns_{peers_.size(), s.loan_bytes, s.long_loan, first}, ways_(peers_.size()) {}
+
+    std::size_t max_loan() noexcept { return pool_.size(); }
+    loan lend(rank, std::size_t n) noexcept {
+        if (n > pool_.size()) return {};
+        auto const i = pool_.lend(spare());
+        if (i == pool_.none) return {};
+        auto& b = pool_.at(i);
+        return {b, n, buffer_type::refer(heap_.refer(&b).offset, pool_.generation(i)), pool_.generation(i)};
+    }
+    void foresee(std::size_t n) noexcept { pool_.foresee(n); }
+    void begin(loan& l) noexcept { l.at_->begin(l.generation_); }
+    void show(loan& l, std::size_t n) noexcept { l.at_->show(l.generation_, n); }
+    std::size_t shown(rank p, std::uint64_t ref) noexcept {
+        auto const* b = buffer_at(p, ref, 0);
+        return b ? b->shows(generation_of(ref)) : 0;
+    }
+    void revoke(loan&& l) noexcept {
+        if (auto const ref = std::exchange(l.ref_, 0); ref != 0 && !is_by_turns(ref)) l.at_->give_back(l.generation_);
+    }
+    /// Empty: the reference cannot be one of the peer's.
+    std::span<std::byte const> borrow(rank p, std::uint64_t ref, std::size_t n) noexcept {
+        auto const* b = buffer_at(p, ref, n);
+        return b ? std::span<std::byte const>{b->data, n} : std::span<std::byte const>{};
+    }
+    void give_back(rank p, std::uint64_t ref) noexcept {
+        auto* b = buffer_at(p, ref, 0);
+        if (!b) return;
+        if (!is_by_turns(ref)) return b->give_back(generation_of(ref));
+        if (buffer_at(p, ref, b->room)) turns_.note(static_cast<std::size_t>(p), ref, *b, b->room);
+        peers_.channel_of(p).let_go();
+    }
+
+    std::size_t max_turn_loan() noexcept { return turns_.most(); }
+    loan lend_turn(rank p, std::size_t n) noexcept {
+        if (n > turns_.most() || !peers_.channel_of(p).our_turn()) return {};
+        auto const l = turns_.lend(static_cast<std::size_t>(p), n, spare(), [this](auto& b) { return heap_.refer(&b).offset; });
+        return l.at ? loan{*l.at, n, l.ref, l.generation} : loan{};
+    }
+    static constexpr bool is_by_turns(std::uint64_t ref) noexcept { return turns_type::is_one(ref); }
+
+    /// Bytes of a loan, from `at` on: at its sender, and at its receiver.
+    void copy_in(rank p, loan& l, std::size_t at, std::byte const* from, std::size_t n) noexcept {
+        if (is_by_turns(l.ref_)) copy_string(l.memory_.data() + at, from, n);
+        else ways_[static_cast<std::size_t>(p)].write(l.memory_.data() + at, from, n);
+    }
+    static void copy_out(std::uint64_t ref, std::byte* to, std::byte const* from, std::size_t n) noexcept {
+        if (is_by_turns(ref)) copy_ahead<true>(to, from, n);
+        else copy_ahead<false>(to, from, n);
+    }
+
+private:
+    auto spare() noexcept {
+        return [this](std::size_t size) noexcept { return heap_.spare(size, mem::purpose::buffers); };
+    }
+    static constexpr std::uint32_t generation_of(std::uint64_t ref) noexcept {
+        return is_by_turns(ref) ? turns_type::generation_of(ref) : buffer_type::generation_of(ref);
+    }
+    buffer_type* buffer_at(rank p, std::uint64_t ref, std::size_t n) noexcept {
+        if (!peers_.find(p)) return nullptr;
+        bool const here = is_by_turns(ref) && turns_type::is_with_reader(ref);
+        auto const where = here ? slice_view{heap_.whole()} : peers_.memory_of(p).slice;
+        return buffer_type::resolve(where, ref & ~turns_type::by_turns, n);
+    }
+};
+
+} // namespace mpt::inline v0::smp

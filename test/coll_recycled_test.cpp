@@ -34,11 +34,17 @@ TEST(recycled, small_parts_make_short_laps) {
     EXPECT_GT(most, 16u * 256u);
 }
 
+TEST(recycled, a_lap_may_be_all_there_is) {
+    recycled memory{512 * 1024, recycled::whole};
+    for (std::uint64_t k = 0; k < 2048; ++k) ASSERT_EQ(memory.take(256, k + 1).at, k * 256);
+    EXPECT_EQ(memory.take(256, 2049).at, 0u);
+}
+
 TEST(recycled, no_part_lies_where_one_does_that_may_be_looked_at) {
     std::mt19937_64 draw{20261124};
     for (int program = 0; program < 200; ++program) {
         std::size_t const size = 128u << draw() % 12 << 2;
-        recycled memory{size};
+        recycled memory = program % 2 == 0 ? recycled{size} : recycled{size, recycled::whole};
         std::vector<shown> all;
         std::uint64_t round = 1, waited_for = 0;
         std::size_t most = size / 4; // of the sizes that this stretch of the program asks for

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <mpt/coll/operand.hpp>
+#include <mpt/core/crossing.hpp>
 
 namespace mpt::inline v0::coll {
 
@@ -47,10 +48,12 @@ namespace detail {
 /// Elements that lie packed, and elements in their own layout.
 inline void pack(operand const& op, std::byte const* from, std::size_t n, std::byte* packed) noexcept {
     elements_out const out{op, from, n};
+    if (op.is_contiguous()) return copy_string(packed, from, out.size());
     source::of(out).read(0, {packed, out.size()});
 }
 inline void unpack(operand const& op, std::byte const* packed, std::size_t n, std::byte* into) noexcept {
     elements_in const in{op, into, n};
+    if (op.is_contiguous() && in.size() >= least_ahead) return copy_ahead<false>(into, packed, in.size());
     sink::of(in).write(0, {packed, in.size()});
 }
 inline work_buffer buffer_for(operand const& op, std::size_t n) { return {op, n, scratch{work_buffer::bytes_of(op, n)}}; }
@@ -73,12 +76,17 @@ public:
         auto const step = is_near() ? std::max<std::size_t>(1, block / std::max<std::size_t>(op_.packed, 1)) : n;
         for (first_ = 0; first_ < n; first_ += step) {
             n_ = std::min(step, n - first_);
+            if (is_near() && first_ + step < n) fetch(first_ + step, std::min(step, n - first_ - step));
             combine(0, order_.places(), 0, op_.at(result, first_));
         }
     }
 
 private:
     bool is_near() const noexcept { return op_.is_contiguous() && op_.packed <= block; }
+    /// The elements at work next, of all ranks.
+    void fetch(std::size_t first, std::size_t n) const noexcept {
+        for (std::int32_t q = 0; q < order_.ranks(); ++q) fetch_ahead(at_(q) + first * op_.packed, n * op_.packed);
+    }
     std::byte* aside(std::size_t level) {
         if (is_near()) return near_.data() + level * block;
         while (far_.size() <= level) far_.push_back(buffer_for(op_, n_));
@@ -111,10 +119,12 @@ private:
 
 /// Two arrays, a piece after the other: what is copied is at hand when it is combined.
 inline void fold_two(operand const& op, std::size_t n, std::byte const* left, std::byte const* right, std::byte* result) {
-    constexpr std::size_t piece = 8192;
+    constexpr std::size_t piece = 2048;
     auto const each = std::max<std::size_t>(1, piece / std::max<std::size_t>(op.packed, 1));
     for (std::size_t at = 0; at < n; at += each) {
         auto const now = std::min(each, n - at), skip = at * op.packed;
+        if (auto const next = std::min(each, n - at - now); next != 0 && op.packed <= piece)
+            for (auto const* from : {left, right}) fetch_ahead(from + skip + now * op.packed, next * op.packed);
         if (right != result) copy_bytes(result + skip, right + skip, now * op.packed);
         op.combine(op.what, left + skip, result + skip, now);
     }

@@ -6,7 +6,8 @@
 ///   The owner alone writes here and keeps the list of what it has shown; where a part lies stands in the entry of its round
 ///   (coll/rounds.hpp), so ranks whose sizes differ by mistake are not out of step.
 ///
-///   A lap is some `in_lap` parts of the size that is asked for, or all there is: small parts stay in the first caches.
+///   A lap is some `in_lap` parts of the size that is asked for, or all there is: small parts stay in the first caches. Large ones had better
+///   not: see node_room.
 ///
 ///   Order    parts are used in the order of the ring and so lie in the list from the oldest to the newest.
 ///   Limit    a part is at most a quarter of the memory. So it is never where the part of the round before lies, which others read
@@ -25,15 +26,13 @@ namespace mpt::inline v0::coll {
 
 /// Rounds: so many rounds after a part was shown, nobody looks at it any more, whatever the list says.
 template <std::size_t Rounds = 64> class recycled {
-    static constexpr std::size_t in_lap = 32;
-
     struct use {
         std::uint64_t round = 0;
         std::size_t begin = 0, end = 0;
     };
     std::array<use, Rounds> uses_{};
     std::size_t oldest_ = 0, count_ = 0;
-    std::size_t size_ = 0, at_ = 0;
+    std::size_t size_ = 0, at_ = 0, in_lap_ = 32;
 
 public:
     struct part {
@@ -43,13 +42,15 @@ public:
 
     recycled() = default;
     explicit recycled(std::size_t bytes) noexcept : size_{bytes} {}
+    recycled(std::size_t bytes, std::size_t in_lap) noexcept : size_{bytes}, in_lap_{in_lap} {}
+    static constexpr std::size_t whole = ~std::size_t{0} / line_pair; // a lap of all there is
 
     /// Where so many bytes lie that round `round` is to show.
     part take(std::size_t bytes, std::uint64_t round) noexcept {
         auto const n = (bytes + line_pair - 1) / line_pair * line_pair;
         MPT_ASSERT(cheap, n != 0 && n <= size_ / 4);
         std::uint64_t used = 0;
-        bool const lap_is_long = at_ + n > in_lap * n && newest().begin >= n;
+        bool const lap_is_long = at_ / n >= in_lap_ && newest().begin >= n;
         if (at_ + n > size_ || lap_is_long) {
             while (count_ != 0 && uses_[oldest_].begin >= at_) used = drop(); // what is left of the lap before
             at_ = 0;

@@ -84,6 +84,7 @@ public:
     template <class Use> void see_all(Use const& use) { room_->see_all(t_, s_, size_, use); }
     /// What a rank has shown: seen, or our own.
     std::byte const* of(std::int32_t q) const noexcept { return room_->of(q, on_); }
+    void write(std::byte* to, std::byte const* from, std::size_t n) noexcept { room_->write(to, from, n); }
 
 private:
     /// What this rank sends to itself has not the size that it expects: the others are told by one that nobody has.
@@ -136,11 +137,22 @@ public:
     }
     template <class Use> void see_all(Use const& use) { room_->see_all(t_, s_, size_, use); }
     std::byte const* of(std::int32_t q) const noexcept { return room_->of(q, on_); }
+    void write(std::byte* to, std::byte const* from, std::size_t n) noexcept { room_->write(to, from, n); }
 };
 
 /// f(offset, bytes) for pieces of at most `most`; once where there is nothing.
 template <class F> void in_pieces(std::size_t size, std::size_t most, F const& f) {
     for (std::size_t at = 0; at == 0 || at < size; at += most) f(at, std::min(most, size - at));
+}
+
+/// Bytes [at, at + n) of what we have to where we show them, and of what we get from where another rank shows them.
+template <class J> void give(J& j, source const& data, std::size_t at, std::byte* to, std::size_t n) noexcept {
+    if (data.is_contiguous()) j.write(to, data.data() + at, n);
+    else data.read(at, {to, n});
+}
+inline void take(sink const& data, std::size_t at, std::byte const* from, std::size_t n) noexcept {
+    if (n >= least_ahead && data.is_contiguous()) copy_ahead<false>(data.data() + at, from, n);
+    else data.write(at, {from, n});
 }
 
 // --- data that move ---------------------------------------------------------------------------------------------------------------
@@ -160,12 +172,12 @@ template <class Stack> bool barrier_together(team<Stack> const& t) {
 template <class J> void broadcast_in(J& j, place const& data, std::int32_t root) {
     in_pieces(data.in.size(), j.stretch(), [&](std::size_t at, std::size_t n) {
         if (j.me() == root) {
-            data.out.read(at, {j.begin(n), n});
+            give(j, data.out, at, j.begin(n), n);
             return j.show();
         }
         j.show_nothing();
         j.see_root(root);
-        data.in.write(at, {j.of(root), n});
+        take(data.in, at, j.of(root), n);
     });
 }
 template <class Stack> bool broadcast_together(team<Stack> const& t, place const& data, std::int32_t root) {
@@ -179,11 +191,11 @@ template <class J>
 void gather_in(J& j, std::optional<source> const& mine, by_rank<sink> all, std::size_t size, std::int32_t root) {
     in_pieces(size, j.most(), [&](std::size_t at, std::size_t n) {
         if (j.me() != root) {
-            mine->read(at, {j.begin(n), n});
+            give(j, *mine, at, j.begin(n), n);
             return j.show();
         }
         j.show_nothing();
-        j.see_all([&](std::int32_t q) { all(q).write(at, {j.of(q), n}); });
+        j.see_all([&](std::int32_t q) { take(all(q), at, j.of(q), n); });
     });
 }
 template <class Stack> bool gather_together(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all,
@@ -198,9 +210,9 @@ template <class J> std::size_t most_of_row(J const& j, std::size_t size) noexcep
     return std::max<std::size_t>(1, std::min(size, j.most() / static_cast<std::size_t>(j.ranks())));
 }
 /// One piece for each, side by side; not our own.
-template <class J> void write_row(J const& j, std::byte* row, by_rank<source> pieces, std::size_t at, std::size_t n) {
+template <class J> void write_row(J& j, std::byte* row, by_rank<source> pieces, std::size_t at, std::size_t n) {
     for (std::int32_t q = 0; q < j.ranks(); ++q)
-        if (q != j.me()) pieces(q).read(at, {row + static_cast<std::size_t>(q) * n, n});
+        if (q != j.me()) give(j, pieces(q), at, row + static_cast<std::size_t>(q) * n, n);
 }
 
 /// mine: what another rank than the root gets. all: asked for at the root.
@@ -213,7 +225,7 @@ void scatter_in(J& j, by_rank<source> all, std::optional<sink> const& mine, std:
         }
         j.show_nothing();
         j.see(root);
-        mine->write(at, {j.of(root) + static_cast<std::size_t>(j.me()) * n, n});
+        take(*mine, at, j.of(root) + static_cast<std::size_t>(j.me()) * n, n);
     });
 }
 template <class Stack> bool scatter_together(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine,
@@ -244,12 +256,12 @@ template <class J> void allgather_in(J& j, by_rank<place> all, std::size_t large
         auto const own = all(j.me()).out;
         auto const given = part(own.size(), at, n);
         auto* const into = j.begin(n);
-        if (given != 0) own.read(at, {into, given});
+        if (given != 0) give(j, own, at, into, given);
         j.show();
         j.see_all([&](std::int32_t q) {
             auto const room = all(q).in;
             auto const taken = part(room.size(), at, n);
-            if (taken != 0) room.write(at, {j.of(q), taken});
+            if (taken != 0) take(room, at, j.of(q), taken);
         });
     });
 }
@@ -267,7 +279,7 @@ template <class J> void alltoall_in(J& j, std::size_t size, by_rank<source> mine
     in_pieces(size, most_of_row(j, size), [&](std::size_t at, std::size_t n) {
         write_row(j, j.begin(n * static_cast<std::size_t>(j.ranks())), mine, at, n);
         j.show();
-        j.see_all([&](std::int32_t q) { all(q).write(at, {j.of(q) + static_cast<std::size_t>(j.me()) * n, n}); });
+        j.see_all([&](std::int32_t q) { take(all(q), at, j.of(q) + static_cast<std::size_t>(j.me()) * n, n); });
     });
 }
 template <class Stack> bool alltoall_together(team<Stack> const& t, std::size_t size, by_rank<source> mine, by_rank<sink> all) {
@@ -300,12 +312,12 @@ struct cutting {
 };
 
 /// Of n elements those that others combine: what this rank combines by itself it reads where it lies.
-inline void pack_for_others(operand const& op, cutting const& cut, std::int32_t me, std::byte const* mine, std::size_t n,
-                            std::byte* packed) noexcept {
+template <class J> void pack_for_others(J& j, operand const& op, cutting const& cut, std::int32_t me, std::byte const* mine,
+                                        std::size_t n, std::byte* packed) noexcept {
     if (!op.is_contiguous()) return pack(op, mine, n, packed);
     auto const end = cut.first(n, me + 1), skip = end * op.packed;
-    pack(op, mine, cut.first(n, me), packed);
-    pack(op, mine + skip, n - end, packed + skip);
+    j.write(packed, mine, cut.first(n, me) * op.packed);
+    j.write(packed + skip, mine + skip, (n - end) * op.packed);
 }
 
 /// result: null where this rank does not want it.
@@ -321,7 +333,7 @@ template <class Stack> void reduce_in_parts(joint<Stack>& j, operand const& op, 
             return q == j.me() && op.is_contiguous() ? op.at(mine, at - before + first) : j.of(q) + first * op.packed;
         };
         fold_packed(op, order, cut.count(before, j.me()), part, chunk + cut.part);
-        pack_for_others(op, cut, j.me(), op.at(mine, at), now, chunk);
+        pack_for_others(j, op, cut, j.me(), op.at(mine, at), now, chunk);
         j.show();
         if (now != 0 || result) j.see_all();
         for (std::int32_t q = 0; result && q < j.ranks(); ++q)
@@ -329,6 +341,13 @@ template <class Stack> void reduce_in_parts(joint<Stack>& j, operand const& op, 
         if (now == 0) return;
         before = now, at += now;
     }
+}
+
+template <class J> void show_packed(J& j, operand const& op, std::byte const* from, std::size_t n) {
+    auto* const to = j.begin(n * op.packed);
+    if (op.is_contiguous()) j.write(to, from, n * op.packed);
+    else pack(op, from, n, to);
+    j.show();
 }
 
 /// Who wants the result combines all, in as many rounds as it takes: the others run ahead by a few. What all want, all show; else who
@@ -339,7 +358,7 @@ template <class J> void reduce_flat(J& j, operand const& op, fold_order const& o
     bool const keeps = op.is_contiguous() && mine != result, shows = !result || all_want || !keeps;
     in_pieces(n, each, [&](std::size_t at, std::size_t now) {
         if (!shows) j.show_nothing();
-        else pack(op, op.at(mine, at), now, j.begin(now * op.packed)), j.show();
+        else show_packed(j, op, op.at(mine, at), now);
         if (!result) return;
         j.see_all();
         auto const lies_at = [&](std::int32_t q) { return keeps && q == j.me() ? op.at(mine, at) : j.of(q); };

@@ -144,7 +144,7 @@ consteval auto rows_of_collectives() {
         size  ("MPT_NODE_FLAT", 8_KiB, 0_B, 32_KiB, job,
             "largest reduction there that every rank makes by itself; above it, each makes a part", guess),
         size  ("MPT_NODE_CHUNK", 128_KiB, 32_KiB, 4_MiB, job,
-            "piece of larger data that a rank puts there at once; it keeps four", measured),
+            "piece of larger data that a rank puts there at once; it keeps 16, of more than 8 ranks fewer", measured),
         size  ("MPT_NODE_PIECE", 64_KiB, 0_B, 1024_GiB, job,
             "largest piece of an alltoall or a scatter that goes through it; above it, messages", measured),
         size  ("MPT_NODE_MAX", 1024_GiB, 1_KiB, 1024_GiB, job,

@@ -299,7 +299,7 @@ private:
             if (n > smp::line_room) [[unlikely]] {
                 if (n == smp::padding_size) return;
                 if (n & smp::with_turn_buffer) n -= smp::with_turn_buffer, c.hold_back();
-                else front = l.long_front(), smp::fetch_to_write(front); // as our own, like the line itself
+                else front = l.long_front(), fetch_to_write(front); // as our own, like the line itself
             }
             ++done;
             sink(frame{p, l.op, {front, n}});

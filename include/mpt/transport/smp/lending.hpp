@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <mpt/transport/smp/crossing.hpp>
+#include <mpt/core/crossing.hpp>
 #include <mpt/transport/smp/neighbours.hpp>
 #include <mpt/transport/smp/turn_buffer.hpp>
 

@@ -24,6 +24,7 @@
 #include <span>
 
 #include <mpt/core/atomics.hpp>
+#include <mpt/core/cursor.hpp>
 #include <mpt/core/types.hpp>
 
 namespace mpt::inline v0::smp {
@@ -59,15 +60,6 @@ template <class Atomics = native_atomics> struct alignas(cache_line) line {
 };
 static_assert(sizeof(line<>) == cache_line && offsetof(line<>, size) == 52 && offsetof(line<>, number) == 56);
 static_assert(native_atomics::atomic<std::uint64_t>::is_always_lock_free);
-
-/// Asks for a line that this core will write soon. Not by the builtin: that asks for a copy to read, unless told -mprfchw.
-inline void fetch_to_write([[maybe_unused]] void const* at) noexcept {
-#if defined(__x86_64__)
-    asm volatile("prefetchw %0" : : "m"(*static_cast<char const*>(at)));
-#else
-    __builtin_prefetch(at, 1);
-#endif
-}
 
 /// Frames of the pair's higher rank have odd numbers, of the lower rank even ones.
 enum class direction : std::uint32_t { from_lower = 0, from_higher = 1 };

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include <mpt/transport/smp/crossing.hpp>
+#include <mpt/core/crossing.hpp>
 
 namespace {
 using namespace mpt;
@@ -19,15 +19,16 @@ template <class Copy> void expect_copies(std::size_t n, std::size_t shift_to, st
         if (i < start || i >= start + n) { ASSERT_EQ(to[i], std::byte{0xee}) << n << " bytes, at " << i; }
 }
 
-TEST(smp_crossing, copies_every_size_wherever_it_lies) {
+TEST(core_crossing, copies_every_size_wherever_it_lies) {
     for (std::size_t n :
          {0u, 1u, 63u, 64u, 65u, 255u, 256u, 257u, 1023u, 1024u, 1025u, 1280u, 1281u, 4095u, 4096u, 5000u, 70000u})
         for (std::size_t shift : {0u, 1u, 16u, 63u}) {
-            expect_copies(n, shift, 0, smp::copy_ahead<false>);
-            expect_copies(n, 0, shift, smp::copy_ahead<true>);
-            expect_copies(n, 0, shift, smp::copy_around);
+            expect_copies(n, shift, 0, copy_ahead<false>);
+            expect_copies(n, 0, shift, copy_ahead<true>);
+            expect_copies(n, shift, 0, copy_around);
+            expect_copies(n, 0, shift, copy_around);
             expect_copies(n, 0, shift, [](std::byte* to, std::byte const* from, std::size_t size) {
-                smp::crossing way;
+                crossing way;
                 way.write(to, from, size);
                 for (int i = 0; i < 3; ++i) way.took(size + 100, size);
                 way.write(to, from, size);
@@ -35,23 +36,23 @@ TEST(smp_crossing, copies_every_size_wherever_it_lies) {
         }
 }
 
-TEST(smp_crossing, goes_around_the_caches_while_writes_take_long) {
-    smp::crossing way;
+TEST(core_crossing, goes_around_the_caches_while_writes_take_long) {
+    crossing way;
     std::vector<std::byte> a(8192), b(8192 + 64);
     auto* const to = b.data() + (64 - reinterpret_cast<std::uintptr_t>(b.data()) % 64) % 64;
     EXPECT_FALSE(way.is_far());
-    for (unsigned i = 1; i < smp::crossing::convinced; ++i) way.took(10000, 8192);
+    for (unsigned i = 1; i < crossing::convinced; ++i) way.took(10000, 8192);
     EXPECT_FALSE(way.is_far()) << "once or twice may be chance";
     way.took(100, 8192);
-    for (unsigned i = 1; i < smp::crossing::convinced; ++i) way.took(10000, 8192);
+    for (unsigned i = 1; i < crossing::convinced; ++i) way.took(10000, 8192);
     EXPECT_FALSE(way.is_far()) << "they must follow each other";
     way.took(10000, 8192);
     EXPECT_TRUE(way.is_far());
 #if defined(__x86_64__)
-    for (unsigned i = 0; i < smp::crossing::spell; ++i) {
+    for (unsigned i = 0; i < crossing::spell; ++i) {
         EXPECT_TRUE(way.is_far());
         way.write(to, a.data(), 8192);
-        way.write(to, a.data(), smp::crossing::least - 1); // what is short does not count
+        way.write(to, a.data(), crossing::least - 1); // what is short does not count
     }
     EXPECT_FALSE(way.is_far()) << "then one is written the usual way";
     way.took(10000, 8192);
@@ -61,14 +62,14 @@ TEST(smp_crossing, goes_around_the_caches_while_writes_take_long) {
 #endif
 }
 
-TEST(smp_crossing, comes_back_when_a_write_is_fast_again) {
-    smp::crossing way;
+TEST(core_crossing, comes_back_when_a_write_is_fast_again) {
+    crossing way;
     std::vector<std::byte> a(4096), b(4096 + 64);
     auto* const to = b.data() + (64 - reinterpret_cast<std::uintptr_t>(b.data()) % 64) % 64;
-    for (unsigned i = 0; i < smp::crossing::convinced; ++i) way.took(5000, 4096);
-    for (unsigned i = 0; i < smp::crossing::spell; ++i) way.write(to, a.data(), 4096);
+    for (unsigned i = 0; i < crossing::convinced; ++i) way.took(5000, 4096);
+    for (unsigned i = 0; i < crossing::spell; ++i) way.write(to, a.data(), 4096);
     way.took(2048, 4096);
-    for (unsigned i = 1; i < smp::crossing::convinced; ++i) way.took(5000, 4096);
+    for (unsigned i = 1; i < crossing::convinced; ++i) way.took(5000, 4096);
     EXPECT_FALSE(way.is_far());
 }
 

@@ -1,4 +1,4 @@
-/// smp/crossing - how many bytes are written for another core, and read that another core has written.
+/// core/crossing - how many bytes are written for another core, and read that another core has written.
 ///
 ///        read      with lines fetched ahead of the copy: what a core fetches by itself from another's cache comes late, and a string
 ///                  copy fetches too little of it
@@ -13,7 +13,7 @@
 ///   Order    none of its own. Writes around the caches are over before write() returns.
 ///   Cost     streams through 64 buffers of 32 KiB, AMD EPYC, Zen 4, GB/s: read by string copy 10.8, by the system's vectors 15, ahead 37;
 ///            without a cache in common written by string copy 2.1, around the caches 14.6. origin: bare program of this shape
-///   Tests    test/transport_smp_crossing_test.cpp
+///   Tests    test/core_crossing_test.cpp
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -21,9 +21,8 @@
 
 #include <mpt/core/cursor.hpp>
 #include <mpt/core/fences.hpp>
-#include <mpt/transport/smp/line.hpp>
 
-namespace mpt::inline v0::smp {
+namespace mpt::inline v0 {
 
 /// Runs that do not overlap. None of the lines behind the run are fetched: they may just be written.
 /// origin: 512 B, 1, 2, 4 KiB ahead: 36, 38, 23, 22 GB/s; as our own, 64 KiB half way: 2.36, 2.44, 2.37, 2.60 us
@@ -43,12 +42,21 @@ template <bool Own> void copy_ahead(std::byte* to, std::byte const* from, std::s
     copy_bytes(to + at, from + at, n - at);
 }
 
-/// Into memory, not into a cache. to is at the begin of a line.
+/// What is shorter the processor fetches by itself.
+inline constexpr std::size_t least_ahead = 1_KiB;
+
+/// A run that is read soon and comes from another core: at most 2 to 4 KiB, as much as a core has lines under way at once and then some.
+inline void fetch_ahead(std::byte const* from, std::size_t n) noexcept {
+    for (std::size_t at = 0; at < n; at += cache_line) __builtin_prefetch(from + at, 0, 3);
+}
+
+/// Into memory, not into a cache; but for what is not a whole line.
 inline void copy_around(std::byte* to, std::byte const* from, std::size_t n) noexcept {
 #if defined(__x86_64__)
     if constexpr (!detail::sanitized) {
         using word [[gnu::vector_size(16)]] = long long;
-        std::size_t at = 0;
+        auto at = std::min(n, (cache_line - reinterpret_cast<std::uintptr_t>(to) % cache_line) % cache_line);
+        copy_bytes(to, from, at);
         for (; at + cache_line <= n; at += cache_line)
             for (std::size_t k = 0; k < cache_line; k += sizeof(word)) {
                 word w;
@@ -91,4 +99,4 @@ public:
     }
 };
 
-} // namespace mpt::inline v0::smp
+} // namespace mpt::inline v0

@@ -149,7 +149,7 @@ static void teams(int me, int n) {
 
 /* Collectives of nothing, in place, and of other lengths everywhere. */
 static void collectives(int me, int n) {
-    static long all[64], own[2];
+    static long all[512], own[2];
     EXPECT(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, all, own, 0) == 0 &&
            shmem_long_broadcast(SHMEM_TEAM_WORLD, all, own, 0, 0) == 0);
     EXPECT(shmem_long_alltoall(SHMEM_TEAM_WORLD, all, own, 0) == 0 && shmem_alltoallmem(SHMEM_TEAM_WORLD, all, own, 0) == 0 &&

@@ -223,11 +223,32 @@ static void signals(int me, int n) {
     BOTH_SIGNALS(shmemx_put_signal, shmemx_put_signal_nb, double, 3 * sizeof(double));
 }
 
+/* Bitwise atomics of signed types by C's names: all on the last PE. */
+static void signed_bits(int me, int n) {
+    static long long ll;
+    static long l;
+    static int i;
+    long long const mine = 1LL << me % 62;
+    shmem_longlong_atomic_or(&ll, mine, n - 1);
+    shmem_long_atomic_or(&l, 1L << me % 30, n - 1);
+    shmem_ctx_int_atomic_xor(SHMEM_CTX_DEFAULT, &i, 1, n - 1);
+    EXPECT((shmem_longlong_atomic_fetch_or(&ll, mine, n - 1) & mine) == mine);
+    shmem_barrier_all();
+    if (me == n - 1) {
+        EXPECT(i == n % 2 && (l & 1) == 1);
+        EXPECT(shmem_int_atomic_fetch_xor(&i, 5, me) == n % 2 && shmem_long_atomic_fetch_and(&l, 0, me) != 0 && l == 0);
+        EXPECT(shmem_ctx_longlong_atomic_fetch_and(SHMEM_CTX_DEFAULT, &ll, 0, me) != 0 && ll == 0);
+        EXPECT(i == (n % 2 ^ 5));
+    }
+    shmem_barrier_all();
+}
+
 int main(void) {
     double const before = shmemx_wtime();
     shmem_init();
     clock_of(before);
     int const me = shmem_my_pe(), n = shmem_n_pes();
-    queries(me, n), colors(me, n), grids(me, n), reductions(me, n), pieces(me, n), handles(me, n), signals(me, n);
+    queries(me, n), colors(me, n), grids(me, n), reductions(me, n), pieces(me, n), handles(me, n), signals(me, n),
+        signed_bits(me, n);
     return ended();
 }

@@ -16,10 +16,26 @@ sys.dont_write_bytecode = True
 import check_installed
 from check_installed import check_shown_words, output, run
 
-TREE = ['bin/mptcc', 'bin/mpicc', 'bin/mptcxx', 'bin/mpicxx', 'bin/mpic++', 'include/mpi.h', 'include/mpi_compat.h', 'lib/libmpi_abi.so',
+TREE = ['bin/mptcc', 'bin/mpicc', 'bin/mptcxx', 'bin/mpicxx', 'bin/mpic++', 'include/mpi.h', 'include/mpi_compat.h', 'include/mpi_compat/mpi.h', 'lib/libmpi_abi.so',
         'lib/libmpi_abi.so.1', 'lib/mpt/debug/libmpi_abi.so.1', 'lib/mpt/mt/libmpi_abi.so', 'lib/mpt/mt/libmpi_abi.so.1',
         'lib/libmpt_mpi_compat.so', 'lib/libmpt_mpi_compat.so.1', 'lib/pkgconfig/mpt-mpi-compat.pc', 'lib/pkgconfig/mpt-mpi.pc',
         'share/man/man3/MPI_Send.3']
+
+# What a configure script compiles to find a function, and a program whose features are those that it asks for.
+PROBE = '''char MPI_Init(void);
+int main(void) { return MPI_Init(); }
+'''
+FEATURE = '''#define _GNU_SOURCE
+#include <sched.h>
+#include <mpi.h>
+int main(int argc, char** argv) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    MPI_Init(&argc, &argv);
+    if (sched_getaffinity(0, sizeof set, &set) != 0 || MPI_Comm_f2c(MPI_Comm_c2f(MPI_COMM_WORLD)) != MPI_COMM_WORLD) return 1;
+    return MPI_Finalize();
+}
+'''
 
 CONFLICT = '''#include <mpi.h>
 int main(int argc, char** argv) {
@@ -49,6 +65,9 @@ def by_wrappers(tree, source, tmp):
     run(bin_ / 'mptcc', '-mt', '-Wall', '-Wextra', '-Werror', program, '-o', tmp / 'fine')
     run(bin_ / 'mptcc', '-mt', '-compat', source / 'test/consumer/old.c', '-o', tmp / 'fine_old')
     run(bin_ / 'mptcc', '-compat', '-Wall', '-Wextra', '-Werror', source / 'test/consumer/old.c', '-o', tmp / 'old')
+    for name, text in (('probe', PROBE), ('feature', FEATURE)):
+        (tmp / f'{name}.c').write_text(text)
+        run(bin_ / 'mptcc', '-compat', tmp / f'{name}.c', '-o', tmp / name)
     run(bin_ / 'mptcxx', '-compat', '-x', 'c++', '-Wall', '-Wextra', '-Werror', source / 'test/consumer/old.c', '-o', tmp / 'old++')
     for option, wanted in (('-show', '-lmpi_abi'), ('-showme:compile', f'-I"{tree}/include"'), ('-showme:link', f'-L"{tree}/lib"'),
                            ('-showme:libs', 'mpi_abi'), ('-showme:version', 'mpt')):

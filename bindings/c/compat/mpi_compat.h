@@ -1,4 +1,4 @@
-/* mpi_compat - names that old programs use and the standard's binary interface does not have. mptcc -compat includes it everywhere.
+/* mpi_compat - names that old programs use and the standard's binary interface does not have. With mptcc -compat, mpi.h has them.
  *
  *   MPI_Fint and its conversions    a Fortran integer is the handle's integer of MPI 5.0 (MPI_Comm_toint); a Fortran status is the
  *                                   C status as integers

@@ -57,6 +57,13 @@ char const* collective_name(mpt::tag label) {
 bool receives(wait_for what) {
     return what == wait_for::receive || what == wait_for::probe || what == wait_for::pending_receive;
 }
+bool sends(wait_for what) { return what == wait_for::send || what == wait_for::pending_send; }
+/// The two ends of one message that is under way: both wait for its bytes, and neither for the other to come.
+bool is_one_message(wait_snapshot const& a, wait_snapshot const& b) {
+    if (receives(a.what) && sends(b.what)) return is_one_message(b, a);
+    return !is_collective(a) && sends(a.what) && receives(b.what) && a.context == b.context &&
+           (b.label == mpt::any_tag || b.label == a.label);
+}
 std::string tag_text(mpt::tag t) { return t == mpt::any_tag ? "any tag" : fmt::format("tag {}", t.value); }
 std::string rank_text(mpt::rank r) { return r == mpt::any_source ? "any rank" : fmt::format("rank {}", r.value); }
 std::string bytes_text(std::uint64_t n) { return fmt::format("{} byte{}", n, n == 1 ? "" : "s"); }
@@ -277,7 +284,8 @@ int report::next_of(int rank) const {
     if (!s.alive || !s.waits() || peer < 0 || static_cast<std::size_t>(peer) >= ranks_.size()) return -1;
     auto const& p = ranks_[static_cast<std::size_t>(peer)];
     bool const in_turns = p.waits() && is_same_collective(s.waiting, p.waiting) && !is_among_neighbours(s.waiting);
-    return in_turns ? -1 : peer;
+    bool const met = p.waits() && p.waiting.peer.value == rank && is_one_message(s.waiting, p.waiting);
+    return in_turns || met ? -1 : peer;
 }
 
 std::vector<std::string> report::cycles() const {

@@ -152,6 +152,13 @@ std::map<std::string, void (*)()> const hangs{
          else expect_from(MPI_PROC_NULL), receive(0, 7);
      }},
     {"probe", [] { MPI_Probe((rank_of() + 1) % size_of(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }},
+    {"transfer", // no mistake: a message that is long under way, again and again
+     [] {
+         std::vector<char> data(1 << 26);
+         for (;;)
+             if (rank_of() == 0) MPI_Send(data.data(), 1 << 26, MPI_CHAR, 1, 5, MPI_COMM_WORLD);
+             else MPI_Recv(data.data(), 1 << 26, MPI_CHAR, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+     }},
     {"send",
      [] {
          std::vector<char> much(1 << 20);

@@ -89,6 +89,12 @@ TEST(hang_report, sees_who_wants_the_lock_of_a_window) {
     EXPECT_TRUE(e.says("rank 0 waits in MPI_Barrier on MPI_COMM_WORLD for ")) << e.err;
 }
 
+TEST(hang_report, takes_both_ends_of_a_message_under_way_for_no_cycle) {
+    auto const e = run(mptrun + " --timeout " + limit + " -n 2 " + waits + " hang transfer", 30s);
+    EXPECT_EQ(e.code, 124) << e.err;
+    EXPECT_FALSE(e.says("a cycle")) << e.err;
+}
+
 TEST(hang_report, sees_requests_whose_wait_only_spins) {
     auto const e = run(mptrun + " -x MPT_WAIT=spin --timeout " + limit + " -n 2 " + waits + " hang wait", 30s);
     EXPECT_EQ(e.code, 124) << e.err;

@@ -223,25 +223,35 @@ static void signals(int me, int n) {
     BOTH_SIGNALS(shmemx_put_signal, shmemx_put_signal_nb, double, 3 * sizeof(double));
 }
 
-/* Bitwise atomics of signed types by C's names: all on the last PE. */
-static void signed_bits(int me, int n) {
-    static long long ll;
-    static long l;
-    static int i;
-    long long const mine = 1LL << me % 62;
-    shmem_longlong_atomic_or(&ll, mine, n - 1);
-    shmem_long_atomic_or(&l, 1L << me % 30, n - 1);
-    shmem_ctx_int_atomic_xor(SHMEM_CTX_DEFAULT, &i, 1, n - 1);
-    EXPECT((shmem_longlong_atomic_fetch_or(&ll, mine, n - 1) & mine) == mine);
-    shmem_barrier_all();
-    if (me == n - 1) {
-        EXPECT(i == n % 2 && (l & 1) == 1);
-        EXPECT(shmem_int_atomic_fetch_xor(&i, 5, me) == n % 2 && shmem_long_atomic_fetch_and(&l, 0, me) != 0 && l == 0);
-        EXPECT(shmem_ctx_longlong_atomic_fetch_and(SHMEM_CTX_DEFAULT, &ll, 0, me) != 0 && ll == 0);
-        EXPECT(i == (n % 2 ^ 5));
+/* Bitwise atomics of signed types by C's names: all set bits of the last PE's cell, and that PE changes it by itself. */
+#define SIGNED_BITS(NAME, T)                                                                                                   \
+    static void signed_bits_##NAME(int me, int n) {                                                                            \
+        static T cell;                                                                                                         \
+        T const mine = (T)1 << me % 30;                                                                                        \
+        shmem_ctx_t const c = SHMEM_CTX_DEFAULT;                                                                               \
+        shmem_##NAME##_atomic_or(&cell, mine, n - 1);                                                                          \
+        EXPECT((shmem_ctx_##NAME##_atomic_fetch_or(c, &cell, mine, n - 1) & mine) == mine);                                    \
+        shmem_ctx_##NAME##_atomic_or(c, &cell, mine, n - 1);                                                                   \
+        EXPECT((shmem_##NAME##_atomic_fetch_or(&cell, mine, n - 1) & mine) == mine);                                           \
+        shmem_barrier_all();                                                                                                   \
+        if (me == n - 1) {                                                                                                     \
+            EXPECT((cell & 1) == 1 && (cell & mine) == mine);                                                                  \
+            cell = 13;                                                                                                         \
+            shmem_##NAME##_atomic_and(&cell, 7, me), shmem_ctx_##NAME##_atomic_and(c, &cell, 4, me);                           \
+            shmem_##NAME##_atomic_xor(&cell, 1, me), shmem_ctx_##NAME##_atomic_xor(c, &cell, 3, me);                           \
+            shmem_quiet();                                                                                                     \
+            EXPECT(cell == 6);                                                                                                 \
+            EXPECT(shmem_##NAME##_atomic_fetch_xor(&cell, 2, me) == 6 &&                                                       \
+                   shmem_ctx_##NAME##_atomic_fetch_xor(c, &cell, 1, me) == 4);                                                 \
+            EXPECT(shmem_##NAME##_atomic_fetch_and(&cell, 4, me) == 5 &&                                                       \
+                   shmem_ctx_##NAME##_atomic_fetch_and(c, &cell, 3, me) == 4);                                                 \
+            EXPECT(cell == 0);                                                                                                 \
+        }                                                                                                                      \
+        shmem_barrier_all();                                                                                                   \
     }
-    shmem_barrier_all();
-}
+SIGNED_BITS(int, int)
+SIGNED_BITS(long, long)
+SIGNED_BITS(longlong, long long)
 
 int main(void) {
     double const before = shmemx_wtime();
@@ -249,6 +259,6 @@ int main(void) {
     clock_of(before);
     int const me = shmem_my_pe(), n = shmem_n_pes();
     queries(me, n), colors(me, n), grids(me, n), reductions(me, n), pieces(me, n), handles(me, n), signals(me, n),
-        signed_bits(me, n);
+        signed_bits_int(me, n), signed_bits_long(me, n), signed_bits_longlong(me, n);
     return ended();
 }

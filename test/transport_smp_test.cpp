@@ -379,6 +379,15 @@ template <class E> std::string borrowed(E& e, rank from, std::uint64_t ref, std:
     return text;
 }
 
+/// A first frame each way: both have looked each other up, and rank 1 is to answer.
+bool rank_1_has_the_turn(smp_ranks<>& all) {
+    if (!send_text(all[1], 0, "x")) return false;
+    drain(all[0]);
+    if (!send_text(all[0], 1, "y")) return false;
+    drain(all[1]);
+    return all[1].our_turn(0);
+}
+
 TEST(transport_smp, ranks_that_answer_each_other_lend_one_buffer_by_turns) {
     smp_ranks all{2, {.loans = 1, .loan_bytes = 4096, .long_loan = 64_KiB}};
     EXPECT_EQ(all[0].max_turn_loan(), 64_KiB);
@@ -420,10 +429,7 @@ TEST(transport_smp, ranks_that_answer_each_other_lend_one_buffer_by_turns) {
 
 TEST(transport_smp, a_turn_loan_that_is_not_read_keeps_the_turn_and_nothing_else) {
     smp_ranks all{2, {.loan_bytes = 4096}};
-    ASSERT_TRUE(send_text(all[1], 0, "x"));
-    drain(all[0]);
-    ASSERT_TRUE(send_text(all[0], 1, "y"));
-    drain(all[1]);
+    ASSERT_TRUE(rank_1_has_the_turn(all));
     auto const ref = send_turn_loan(all[1], 0, "question");
     ASSERT_NE(ref, 0u);
     EXPECT_EQ(drain(all[0]), "1:9:loan ");
@@ -447,10 +453,7 @@ TEST(transport_smp, a_turn_loan_that_is_not_read_keeps_the_turn_and_nothing_else
 
 TEST(transport_smp, what_is_lent_by_turns_is_shown_in_pieces) {
     smp_ranks all{2};
-    ASSERT_TRUE(send_text(all[1], 0, "x"));
-    drain(all[0]);
-    ASSERT_TRUE(send_text(all[0], 1, "y"));
-    drain(all[1]);
+    ASSERT_TRUE(rank_1_has_the_turn(all));
     std::uint64_t before = 0;
     for (std::size_t i = 0, who = 1; i < 4; ++i, who = 1 - who) {
         auto l = all[who].lend_turn(rank{1 - who}, 300000);
@@ -471,15 +474,25 @@ TEST(transport_smp, what_is_lent_by_turns_is_shown_in_pieces) {
 
 TEST(transport_smp, a_turn_loan_that_was_not_sent_leaves_the_turn) {
     smp_ranks all{2};
-    ASSERT_TRUE(send_text(all[1], 0, "x"));
-    drain(all[0]);
-    ASSERT_TRUE(send_text(all[0], 1, "y"));
-    drain(all[1]);
+    ASSERT_TRUE(rank_1_has_the_turn(all));
     auto l = all[1].lend_turn(0, 10);
     ASSERT_TRUE(l);
     all[1].revoke(std::move(l));
     EXPECT_TRUE(all[1].our_turn(0));
     EXPECT_NE(send_turn_loan(all[1], 0, "z"), 0u);
+}
+
+TEST(transport_smp, a_frame_of_a_size_that_none_has_is_passed_over) {
+    smp_ranks all{2};
+    ASSERT_TRUE(rank_1_has_the_turn(all));
+    for (std::uint16_t const size : {117, 0x3fff, 0x4000 + 53, 0x8000}) {
+        auto* const line = all[1].reserve(0, 1).payload().data(); // abandoned: padding
+        ASSERT_NE(line, nullptr);
+        std::memcpy(line + 52, &size, sizeof size); // of the line: behind its payload
+        EXPECT_EQ(drain(all[0]), "") << size;
+        ASSERT_TRUE(send_text(all[0], 1, "y"));
+        EXPECT_EQ(drain(all[1]), "0:1:y ");
+    }
 }
 
 TEST(transport_smp, there_may_be_no_long_loans) {

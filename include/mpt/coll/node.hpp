@@ -18,8 +18,9 @@
 ///             something rings all others' bells: a load each.
 ///   End       is local. A rank that frees the communicator leaves every part; a part is used again when all have left it
 ///             (mem/parts.hpp).
-///   Memory    24 KiB a rank, and 16 chunks (of more than 8 ranks 128 of all, at least 4 of each) where data are larger than 1 KiB, both in the rank's slice. A round takes as much of it as its
-///             data are long (coll/recycled.hpp): a root runs ahead by 4 rounds of whole chunks, and by some 32 of less.
+///   Memory    24 KiB a rank, and 16 chunks (of more than 8 ranks 128 of all, at least 4 of each) where data are larger than 1 KiB, both in
+///             the rank's slice. A round takes as much of it as its data are long (coll/recycled.hpp): a root runs ahead by as many
+///             rounds as there are whole chunks, and by up to 63 of less.
 ///   Limit     after gathers and scatters whose sizes differ and exceed a chunk, and reduces of more than 16 KiB, ranks are out of step: the
 ///             communicator is of no use.
 ///             Ranks that all reach each other through mapped memory; up to MPT_NODE_RANKS of them, because each looks at all others.

@@ -297,8 +297,10 @@ private:
             std::size_t n = l.size;
             std::byte const* front = l.payload.data();
             if (n > smp::line_room) [[unlikely]] {
-                if (n == smp::padding_size) return;
-                if (n & smp::with_turn_buffer) n -= smp::with_turn_buffer, c.hold_back();
+                if (n >= smp::with_turn_buffer && n <= smp::with_turn_buffer + smp::line_room) {
+                    n -= smp::with_turn_buffer;
+                    c.hold_back();
+                } else if (n > smp::pair_room) return;              // padding
                 else front = l.long_front(), fetch_to_write(front); // as our own, like the line itself
             }
             ++done;

@@ -94,9 +94,9 @@ public:
     void pop() noexcept { mine_ = after_; }
     /// The frame that lies here, or lay here last, is not all that there is to read before our turn.
     void hold_back() noexcept { after_ = false; }
-    /// Now it is read. in_use: the frame is not, yet.
+    /// Now it is read. in_use: the frame is not, yet. Nothing where nothing was held back.
     void let_go(bool in_use) noexcept {
-        after_ = true;
+        if (std::exchange(after_, true)) return;
         if (!in_use) mine_ = true;
     }
 };

@@ -148,6 +148,8 @@ std::string report::describe(wait_snapshot const& w) const {
     case wait_for::others: return fmt::format("MPI_Comm_create_from_group or the like ({} has not begun)", rank_text(w.peer));
     case wait_for::finalize: return "MPI_Finalize";
     case wait_for::any: return "MPI_Waitany or the like, for one of several requests";
+    case wait_for::answer:
+        return fmt::format("MPI_Get_accumulate or the like, for the answer of an agent of {}", rank_text(w.peer));
     case wait_for::memory: return "shmem_wait_until or the like";
     case wait_for::lock: return fmt::format("MPI_Win_lock for the window of rank {}", w.label.value);
     default: break;
@@ -281,7 +283,8 @@ int report::deserter() const noexcept {
 int report::next_of(int rank) const {
     auto const& s = ranks_[static_cast<std::size_t>(rank)];
     auto const peer = s.waiting.peer.value;
-    if (!s.alive || !s.waits() || peer < 0 || static_cast<std::size_t>(peer) >= ranks_.size()) return -1;
+    bool const is_answered = s.waiting.what == wait_for::answer; // whatever the peer itself waits for
+    if (!s.alive || !s.waits() || is_answered || peer < 0 || static_cast<std::size_t>(peer) >= ranks_.size()) return -1;
     auto const& p = ranks_[static_cast<std::size_t>(peer)];
     bool const in_turns = p.waits() && is_same_collective(s.waiting, p.waiting) && !is_among_neighbours(s.waiting);
     bool const met = p.waits() && p.waiting.peer.value == rank && is_one_message(s.waiting, p.waiting);

@@ -165,6 +165,22 @@ std::map<std::string, void (*)()> const hangs{
          MPI_Send(much.data(), 1 << 20, MPI_CHAR, (rank_of() + 1) % size_of(), 5, MPI_COMM_WORLD);
          compute();
      }},
+    {"answer", // of an agent that does not run; both wait for each other, as far as messages go
+     [] {
+         std::vector<int> own(64), ones(64, 1), was(64);
+         MPI_Win memory = MPI_WIN_NULL;
+         MPI_Win_create(own.data(), 64 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory);
+         if (rank_of() == 0) {
+             std::raise(SIGSTOP);
+             receive(1, 3);
+         }
+         MPI_Datatype gaps = MPI_DATATYPE_NULL;
+         MPI_Type_vector(4, 1, 2, MPI_INT, &gaps);
+         MPI_Type_commit(&gaps);
+         MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, memory);
+         MPI_Get_accumulate(ones.data(), 4, MPI_INT, was.data(), 4, MPI_INT, 0, 0, 1, gaps, MPI_SUM, memory);
+         MPI_Win_unlock(0, memory);
+     }},
     {"late", // not a hang: everybody waits for rank 0 for longer than one step of work should take
      [] {
          if (rank_of() == 0) std::this_thread::sleep_for(1500ms);

@@ -89,6 +89,14 @@ TEST(hang_report, sees_who_wants_the_lock_of_a_window) {
     EXPECT_TRUE(e.says("rank 0 waits in MPI_Barrier on MPI_COMM_WORLD for ")) << e.err;
 }
 
+TEST(hang_report, sees_operations_that_an_agent_of_the_target_is_to_answer) {
+    auto const e = run(mptrun + " --timeout " + limit + " -n 2 " + waits + " hang answer", 30s);
+    EXPECT_EQ(e.code, 124) << e.err;
+    EXPECT_TRUE(e.says("rank 1 waits in MPI_Get_accumulate or the like, for the answer of an agent of rank 0 for ")) << e.err;
+    EXPECT_TRUE(e.says("rank 0 has been stopped by a signal")) << e.err;
+    EXPECT_FALSE(e.says("a cycle")) << e.err;
+}
+
 TEST(hang_report, takes_both_ends_of_a_message_under_way_for_no_cycle) {
     auto const e = run(mptrun + " --timeout " + limit + " -n 2 " + waits + " hang transfer", 30s);
     EXPECT_EQ(e.code, 124) << e.err;

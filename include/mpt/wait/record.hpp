@@ -38,6 +38,7 @@ enum class wait_for : std::uint32_t {
     finalize,
     message,
     lock,
+    answer, // to an operation on the peer's memory, from an agent of its
     memory, // one's own, that OpenSHMEM's other PEs write
 };
 

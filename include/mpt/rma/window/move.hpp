@@ -197,7 +197,7 @@ template <class Stack> void window<Stack>::ask_for(char const* call, target_type
     auto const n = answers_.fetch_add(1, std::memory_order_relaxed); // order: only uniqueness
     tag const label{first_answer + static_cast<std::int32_t>(n % (1u << 20))};
     head.answer = label;
-    waiting const about{wait_for::receive, wire_.context(), t.world, label, answer.size()};
+    waiting const about{wait_for::answer, wire_.context(), t.world, label, answer.size()};
     auto* const in = wire_.start_recv(t.world, label, answer);
     try {
         send_letter(t, {head, runs, data});

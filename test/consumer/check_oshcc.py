@@ -46,6 +46,10 @@ def by_wrappers(tree, source, tmp):
                            ('-showme:libs', 'mpt_shmem'), ('-showme:version', 'OpenSHMEM 1.6')):
         if wanted not in (said := output(bin_ / 'oshcc', option)):
             sys.exit(f'oshcc {option} says "{said}", without "{wanted}"')
+    for option in ('-mt', '-nocheck'):                      # which mptcc knows
+        done = subprocess.run([bin_ / 'oshcc', option, program, '-o', tmp / 'none'], capture_output=True, text=True)
+        if done.returncode != 1 or f"oshcc: {option} chooses among MPI's libraries" not in done.stderr:
+            sys.exit(f'oshcc {option}: exit code {done.returncode}, "{done.stderr}"')
     if '-lmpt_shmem' in output(bin_ / 'oshcc', '-show', '-c', program):
         sys.exit('oshcc -show -c names a library')
     check_shown_words(bin_ / 'oshcc')

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <numeric>
 #include <thread>
 #include <vector>
@@ -237,8 +238,11 @@ TEST(rma_active_message, is_asked_for_again_when_letters_are_done) {
             std::int64_t const ones[]{1, 1};
             auto const pairs = datatype::vector(2, 1, 2, number);
             w.accumulate({ones, 2, number}, {1, 0, 1, pairs}, operation::sum); // two runs there: a letter
-            for (; w.done_by_waiting(1) < 10 && sent < 100'000; ++sent)
+            for (; w.done_by_waiting(1) < 10 && sent < 100'000; ++sent) {
                 w.accumulate({ones, 1, number}, {1, 1, 1, number}, operation::sum);
+                // Or letters are always under way.
+                if (sent % 16 == 15) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+            }
             EXPECT_EQ(w.done_by_waiting(1), 10u);
         }
         w.unlock_all();

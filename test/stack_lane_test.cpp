@@ -423,10 +423,16 @@ TEST(stack_lane, a_thread_that_waits_gets_in_line_only_after_it_was_refused_ofte
         });
 }
 
+/// Its clock goes on when it is asked only: however busy the machine is, a yield takes no time slice.
+struct steady_world : world::threads {
+    static inline std::atomic<std::int64_t> asked{0};
+    nanoseconds now() const noexcept { return nanoseconds{++asked}; }
+};
+
 TEST(stack_lane, a_thread_that_waits_alone_spins_and_two_of_them_yield) {
     test::watchdog const guard{"threads that wait in company"};
     static std::atomic<int> yields;
-    struct yielding_world : world::threads {
+    struct yielding_world : steady_world {
         void yield() const noexcept { ++yields, world::threads::yield(); }
     };
     using stack_type = stack<yielding_world>;
@@ -447,11 +453,50 @@ TEST(stack_lane, a_thread_that_waits_alone_spins_and_two_of_them_yield) {
     });
 }
 
+/// Whoever computes beside us on our CPU keeps it for a slice with each yield, and gives it back at once to who slept.
+TEST(stack_lane, yields_that_take_time_slices_are_given_up_for_sleep_and_tried_again_now_and_then) {
+    static std::int64_t slice;
+    static int yields, naps;
+    struct busy_world : steady_world {
+        void yield() const noexcept { ++yields, asked += slice; }
+        void wait(native_atomics::atomic<std::uint32_t>&, std::uint32_t, nanoseconds) const noexcept { ++naps; }
+    };
+    using stack_type = stack<busy_world>;
+    for (bool const for_ever : {false, true}) {
+        auto const v = for_ever ? config::values{}.set<"MPT_WAIT">("yield") : config::values{}.set<"MPT_SPIN">("10");
+        local_job<stack_type>(1, v, [for_ever](environment<stack_type>& env) {
+            auto& lane = env.native().lane_at(0);
+            // How often a wait yields that ends at the third nap, or at the 1000th yield.
+            auto const yields_of_wait = [&] {
+                yields = naps = 0;
+                lane.wait({wait_for::probe}, [](auto&) { return naps >= 3 || yields == 1000; });
+                return yields;
+            };
+            slice = 0;
+            auto const usual = for_ever ? 1000 : 200;
+            EXPECT_EQ(yields_of_wait(), usual);
+            EXPECT_TRUE(lane.may_yield());
+            slice = 4'000'000;
+            EXPECT_EQ(yields_of_wait(), for_ever ? usual : 1);
+            EXPECT_FALSE(lane.may_yield());
+            for (int i = 0; i < 8; ++i) EXPECT_EQ(yields_of_wait(), for_ever ? usual : 0);
+            if (for_ever) return;
+            EXPECT_EQ(yields_of_wait(), 1) << "after 8 waits one tells again";
+            slice = 0;
+            for (int i = 0; i < 24; ++i) EXPECT_EQ(yields_of_wait(), 0);
+            EXPECT_EQ(yields_of_wait(), usual);
+            slice = 4'000'000;
+            EXPECT_EQ(yields_of_wait(), 1);
+            for (int i = 0; i < 8; ++i) EXPECT_EQ(yields_of_wait(), 0) << "a short yield forgets";
+        });
+    }
+}
+
 /// In step with another CPU's threads, two partners might never run at once.
 TEST(stack_lane, in_company_a_thread_yields_soon_and_not_always_after_as_many_looks) {
     test::watchdog const guard{"threads that wait in company"};
     static thread_local int looks, before_yield;
-    struct yielding_world : world::threads {
+    struct yielding_world : steady_world {
         void yield() const noexcept {
             if (before_yield == 0) before_yield = looks;
             world::threads::yield();

@@ -334,7 +334,7 @@ public:
                 return;
             if (i % 256 == 0) lane.enter([&](auto&) { lane.step(); });
         }
-        for (std::uint32_t i = 0; i < few_yields && lane.facts().scarce; ++i) {
+        for (std::uint32_t i = 0; i < few_yields && lane.facts().scarce && lane.may_yield(); ++i) {
             lane.give_way();
             if (come()) return;
         }

@@ -36,6 +36,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <mpt/core/function_ref.hpp>
 #include <mpt/lock/lock.hpp>
 #include <mpt/lock/none.hpp>
 #include <mpt/mem/parts.hpp>
@@ -44,6 +45,7 @@
 #include <mpt/stack/stack.hpp>
 #include <mpt/stack/wait_hooks.hpp>
 #include <mpt/wait/record.hpp>
+#include <mpt/wait/yields.hpp>
 
 namespace mpt::inline v0 {
 
@@ -81,6 +83,7 @@ public:
     /// Throws mpt::error when the job is ended meanwhile.
     template <class Done> void wait(waiting const& about, Done&& done) {
         typename Stack::wait_type w{facts()};
+        nanoseconds came_back{}; // from the last yield
         telling said{*this};
         company others{here_, *crowd_};
         for (std::uint32_t turns = 1, refusals = 0;; ++turns) {
@@ -97,6 +100,7 @@ public:
                 moved = serve(turns % (apart * 16) == 0 ? whom::all : whom::unattended);
             if (moved != 0) {
                 w.reset();
+                came_back = {};
                 continue;
             }
             if (turns % 1024 == 0) [[unlikely]] {
@@ -104,12 +108,14 @@ public:
                 said.tell(about); // of those that only spin, too
             }
             if (others.have_come()) [[unlikely]]
-                w = typename Stack::wait_type{among_others(facts())};
+                w = typename Stack::wait_type{among_others(facts(), static_cast<std::uint32_t>(world_.now().count()))};
             auto const step = w.next();
             if (step == wait_step::spin) continue;
             if (step == wait_step::sleep) turns |= apart - 1; // the next look is at all
             said.tell(about);
-            if (idle(step, w, done)) break;
+            if (step == wait_step::yield) give_way(w, came_back);
+            else if (step == wait_step::pause) world_.pause();
+            else if (fall_asleep(w, done)) break;
         }
     }
 
@@ -118,7 +124,7 @@ public:
         if constexpr (!world_type::shares_process) here_.is_crowded() ? job_.keep_together() : job_.keep_apart();
         world_.yield();
     }
-
+    bool may_yield() const noexcept { return !yields_.were_dear(); } // it costs no more than a switch, as far as is known
     /// Waits for one request.
     void wait(protocol::request& r, waiting const& about) {
         wait(about, [&r](engine_type&) { return r.complete; });
@@ -286,17 +292,16 @@ private:
         visit(visit const&) = delete;
         explicit operator bool() const noexcept { return inside_; }
     };
-    /// As long in all, but most of it in yields. Who is told to spin for ever does so. Few looks, but enough for an answer from a
-    /// partner that runs, after a window of messages, too: two that run then go on without a switch. Another number each time, or threads
-    /// that take turns in step stay so. Measured, 2 ranks of 16 threads on 2 CPUs, M/s in windows of 64: 64 looks 15, 128 27, 512 8.
-    wait_facts among_others(wait_facts f) const noexcept {
-        constexpr std::uint32_t fewest = 96, spread = 128, for_ever = ~std::uint32_t{0};
-        if (f.spins <= fewest || f.spins == for_ever) return f;
-        auto const few = std::min(f.spins, fewest + static_cast<std::uint32_t>(world_.now().count()) % spread);
-        auto const fewer = f.spins - few;
-        f.spins = few;
-        f.yields += std::min(fewer, for_ever - f.yields);
-        return f;
+    /// A yield of a wait, which sleeps from now on if it took a time slice, or one did lately. One look at the clock for each of a row.
+    void give_way(typename Stack::wait_type& w, nanoseconds& came_back) noexcept {
+        bool dear = came_back == nanoseconds{} && yields_.are_dear();
+        if (!dear) {
+            auto const left = came_back == nanoseconds{} ? world_.now() : came_back;
+            give_way();
+            dear = yields_.took((came_back = world_.now()) - left);
+        }
+        if (dear) [[unlikely]]
+            w = typename Stack::wait_type{after_spins(without_yields(facts()))};
     }
     /// What a wait says in the rank's record, and takes back when it ends, by an exception too.
     class telling {
@@ -317,14 +322,8 @@ private:
         }
     };
 
-    /// True: done() said yes.
-    template <class Done> bool idle(wait_step step, typename Stack::wait_type& w, Done& done) {
-        switch (step) {
-        case wait_step::spin: return false;
-        case wait_step::pause: return world_.pause(), false;
-        case wait_step::yield: return give_way(), false;
-        case wait_step::sleep: break;
-        }
+    /// True: done() said yes. Compiled once, and not for every wait.
+    [[gnu::noinline]] bool fall_asleep(typename Stack::wait_type& w, function_ref<bool(engine_type&)> done) {
         if (job_.launcher_gone()) [[unlikely]]
             job_.follow_abort();
         follow();
@@ -387,6 +386,7 @@ private:
     config::values const variables_;
     std::shared_ptr<mem::parts> const parts_;
     crowd here_{1};         // who waits here
+    wait::yields yields_;   // what they cost
     crowd* crowd_ = &here_; // of all lanes, where there are several
     wait_hooks<world_type>* hooks_ = nullptr;
     std::uint64_t sleeps_ = 0;

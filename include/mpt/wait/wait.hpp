@@ -36,6 +36,16 @@ struct wait_facts {
     nanoseconds nap{2'000'000}; // longest sleep before looking again
 };
 
+/// Another way to wait: of one that has spun, of one that sleeps where others yield. Who is told to yield for ever does so.
+constexpr wait_facts after_spins(wait_facts f) noexcept {
+    f.spins = 0;
+    return f;
+}
+constexpr wait_facts without_yields(wait_facts f) noexcept {
+    if (f.yields != ~std::uint32_t{0}) f.yields = 0;
+    return f;
+}
+
 /// The bound that every policy puts on a nap: a lost peer, or memory that peers write without ringing, is seen within a second.
 constexpr nanoseconds bounded_nap(nanoseconds wished) noexcept {
     constexpr nanoseconds least{1'000}, most{1'000'000'000};

@@ -68,14 +68,15 @@ asan: build-asan/build.ninja
 	$(TEST) -C build-asan --timeout-multiplier 4 $(addprefix --suite ,$(filter-out lint,$(SUITES)) alone)
 
 build-tsan/build.ninja: | setup
-	meson setup -Db_sanitize=thread -Db_lundef=false -Doptimization=1 $(LINES) -Dalone=false -Dexamples=false $(MESON_OPTIONS) build-tsan
+	meson setup -Db_sanitize=thread -Db_lundef=false -Doptimization=1 $(LINES) -Dalone=false -Dexamples=false \
+	  -Dover_streams=false $(MESON_OPTIONS) build-tsan
 
 # ThreadSanitizer knows where programs lie only without address randomization of more than 28 bits.
 tsan: build-tsan/build.ninja
 	ninja -C build-tsan build.ninja # what there is to test is as the tree says now
-	ninja -C build-tsan $(NINJA_FLAGS) $$(python3 tools/test_targets.py build-tsan unit model stress)
+	ninja -C build-tsan $(NINJA_FLAGS) $$(python3 tools/test_targets.py build-tsan unit model stress tsan)
 	$$(setarch -R true 2>/dev/null && echo setarch -R) $(TEST) -C build-tsan --no-rebuild --timeout-multiplier 4 \
-	  $(addprefix --suite ,unit model stress)
+	  $(addprefix --suite ,unit model stress tsan)
 
 build-clang/build.ninja: | setup
 	CXX=clang++-16 meson setup -Doptimization=0 -Dbench=true -Dover_streams=false $(LINES) -Dalone=false $(MESON_OPTIONS) build-clang

@@ -1,5 +1,10 @@
 // Jobs whose ranks are threads of this process: what mpt::local_job boots from.
+#include <exception>
+#include <mutex>
+#include <thread>
+
 #include <mpt/boot/boot.hpp>
+#include <mpt/core/error.hpp>
 
 namespace mpt::inline v0::boot {
 
@@ -21,6 +26,32 @@ void end_local_job(membership const& failed) noexcept {
     if (!header.abort_rank.compare_exchange_strong(nobody, mine, std::memory_order_relaxed))
         return;                                         // order: `aborted` releases it
     header.aborted.store(2, std::memory_order_release); // sync(boot.abort): release
+}
+
+void run_local_job(std::int32_t n, function_ref<void(membership const&)> rank) {
+    if (n < 1) throw error{errc::argument, "mpt: local_job: a job has at least one rank, not " + std::to_string(n)};
+    auto const members = local_members(n);
+    std::mutex lock;
+    std::exception_ptr failure;
+    auto const end = [&](membership const& m) {
+        std::scoped_lock const hold{lock};
+        if (!failure) failure = std::current_exception();
+        end_local_job(m);
+    };
+    auto const run = [&](membership const& m) {
+        try {
+            rank(m);
+        } catch (...) { end(m); }
+    };
+    std::vector<std::thread> ranks;
+    ranks.reserve(members.size());
+    try {
+        for (auto const& m : members) ranks.emplace_back(run, std::cref(m));
+    } catch (...) { // the system gives no more threads: those that run wait for ranks that will never come
+        end(members.front());
+    }
+    for (auto& t : ranks) t.join();
+    if (failure) std::rethrow_exception(failure);
 }
 
 } // namespace mpt::inline v0::boot

@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <exception>
-#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -17,31 +15,18 @@
 namespace mpt::c::test {
 
 /// Runs fn(rank, size) on n ranks that have not entered MPI. When a rank throws, the others give up, and the exception comes out
-/// here.
-template <class F> void processes(int n, F&& fn) {
-    auto const members = boot::local_members(n);
-    std::mutex lock;
-    std::exception_ptr failure;
-    auto run = [&](boot::membership const& m) {
-        try {
-            binding mine;
-            mine.membership = m;
-            take_up(mine);
-            fn(m.me.value, n);
-        } catch (...) {
-            std::scoped_lock const hold{lock};
-            if (!failure) failure = std::current_exception();
-            boot::end_local_job(m);
-        }
-    };
-    std::vector<std::thread> all;
-    for (auto const& m : members) all.emplace_back(run, std::cref(m));
-    for (auto& t : all) t.join();
-    if (failure) std::rethrow_exception(failure);
+/// here. What a program is made of is compiled once, and not for every lambda.
+inline void processes(int n, function_ref<void(int, int)> fn) {
+    boot::run_local_job(n, [&](boot::membership const& m) {
+        binding mine;
+        mine.membership = m;
+        take_up(mine);
+        fn(m.me.value, n);
+    });
 }
 
 /// The same between MPI_Init and MPI_Finalize. Errors of MPI_COMM_WORLD and MPI_COMM_SELF are returned, not fatal.
-template <class F> void ranks(int n, F&& fn) {
+inline void ranks(int n, function_ref<void(int, int)> fn) {
     processes(n, [&fn](int me, int size) {
         int provided = 0;
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided);

@@ -183,12 +183,6 @@ TEST_P(facade, works_under_valgrind) {
     works(job(2, "ring 10", "valgrind -q --error-exitcode=99 "));
 }
 
-TEST_P(facade, works_under_thread_sanitizer) {
-    auto const* const sanitized_rank = std::getenv("MPT_TEST_RANK_FACADE_TSAN");
-    if (!sanitized_rank) GTEST_SKIP() << "this build is itself sanitized";
-    for (auto const* const mode : {"ring 100", "megabyte 1", "mixed 1 1"}) works(job(3, mode, {}, sanitized_rank));
-}
-
 // --- CPUs, and what a rank does while it waits -----------------------------------------------------------------------------
 
 TEST_P(facade, works_however_a_rank_waits) {

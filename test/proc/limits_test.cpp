@@ -110,13 +110,4 @@ TEST(valgrind, has_room_for_the_arena) {
     EXPECT_TRUE(has(e.out, "rank 1: filled 2 MB")) << e.out;
 }
 
-TEST(thread_sanitizer, has_room_for_the_arena) {
-    auto const* const program = std::getenv("MPT_TEST_RANK_TSAN");
-    if (!program) GTEST_SKIP() << "this build is itself sanitized, or its compiler has no ThreadSanitizer";
-    auto const e = run("env TSAN_OPTIONS=exitcode=99 " + mptrun + " -n 3 " + program + " memory 2");
-    EXPECT_EQ(e.code, 0) << e.err;
-    EXPECT_EQ(e.err, "");
-    EXPECT_TRUE(has(e.out, "rank 1: filled 2 MB")) << e.out;
-}
-
 } // namespace

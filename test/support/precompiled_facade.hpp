@@ -1,4 +1,4 @@
 /// test/support/precompiled_facade - the same for tests of the facade and of what lies right below it.
-#include <mpt/mpt.hpp>
+#include "stamped.hpp"
 
 #include "precompiled.hpp"

@@ -3,9 +3,9 @@
 ///        scattered b{100, dice};    b.fill(bytes);    b.out() is a source, b.in() a sink, b.both() a place
 ///        b.packed() is what is in it; b.whole() says that nothing was written into the gaps
 #pragma once
-#include <algorithm>
 #include <cstddef>
-#include <cstring>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "dice.hpp"
@@ -14,38 +14,21 @@
 namespace mpt::test {
 
 /// The byte i of what `from` has for `to` in step `seed`.
-inline std::byte value_of(unsigned seed, int from, int to, std::size_t i) {
-    auto x = seed * 2654435761u + static_cast<unsigned>(from) * 40503u + static_cast<unsigned>(to) * 9973u +
-             static_cast<unsigned>(i) * 31u;
-    return static_cast<std::byte>((x ^ x >> 15) & 0xff);
-}
-inline std::vector<std::byte> values_of(unsigned seed, int from, int to, std::size_t n) {
-    std::vector<std::byte> v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = value_of(seed, from, to, i);
-    return v;
-}
+std::byte value_of(unsigned seed, int from, int to, std::size_t i);
+std::vector<std::byte> values_of(unsigned seed, int from, int to, std::size_t n);
 
+/// Its loops over bytes stand in scattered.cpp: they are optimized where tests are not.
 class scattered {
     static constexpr std::byte untouched{0xa5};
     std::size_t size_, run_, stride_;
     std::vector<std::byte> memory_;
 
     std::size_t place(std::size_t i) const noexcept { return i / run_ * stride_ + i % run_; }
-    /// f(i, place, n) for every piece of the packed bytes [offset, offset + size) that lies side by side; i counts from offset.
-    template <class F> void each_run(std::size_t offset, std::size_t size, F const& f) const {
-        for (std::size_t i = 0, n = 0; i < size; i += n) {
-            n = std::min(run_ - (offset + i) % run_, size - i);
-            f(i, place(offset + i), n);
-        }
-    }
+    template <class F> void each_run(std::size_t offset, std::size_t size, F const& f) const;
     struct reading {
         scattered const* b;
         std::size_t size() const noexcept { return b->size_; }
-        void read(std::size_t offset, std::span<std::byte> into) const noexcept {
-            b->each_run(offset, into.size(), [&](std::size_t i, std::size_t at, std::size_t n) {
-                std::memcpy(into.data() + i, b->memory_.data() + at, n);
-            });
-        }
+        void read(std::size_t offset, std::span<std::byte> into) const noexcept;
         std::optional<std::span<std::byte const>> contiguous() const noexcept {
             if (b->run_ == b->stride_) return std::span{b->memory_}.first(b->size_);
             return std::nullopt;
@@ -54,11 +37,7 @@ class scattered {
     struct writing {
         scattered* b;
         std::size_t size() const noexcept { return b->size_; }
-        void write(std::size_t offset, std::span<std::byte const> from) const noexcept {
-            b->each_run(offset, from.size(), [&](std::size_t i, std::size_t at, std::size_t n) {
-                std::memcpy(b->memory_.data() + at, from.data() + i, n);
-            });
-        }
+        void write(std::size_t offset, std::span<std::byte const> from) const noexcept;
         std::optional<std::span<std::byte>> contiguous() const noexcept {
             if (b->run_ == b->stride_) return std::span{b->memory_}.first(b->size_);
             return std::nullopt;
@@ -82,13 +61,7 @@ public:
         out().read(0, v);
         return v;
     }
-    bool whole() const {
-        std::vector<bool> ours(memory_.size());
-        for (std::size_t i = 0; i < size_; ++i) ours[place(i)] = true;
-        for (std::size_t i = 0; i < memory_.size(); ++i)
-            if (!ours[i] && memory_[i] != untouched) return false;
-        return true;
-    }
+    bool whole() const;
 };
 
 } // namespace mpt::test

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <mpt/boot/control.hpp>
+#include <mpt/core/function_ref.hpp>
 #include <mpt/core/types.hpp>
 #include <mpt/mem/arena.hpp>
 
@@ -83,6 +84,9 @@ mem::arena_plan make_segments(std::int32_t ranks);
 std::vector<membership> local_members(std::int32_t n);
 /// A rank of a local job failed: whoever waits in it is to give up (job::follow_abort throws there).
 void end_local_job(membership const& failed) noexcept;
+/// Runs rank(membership) for each rank of a local job of n, on n threads, and joins them. When one throws, the job is ended, and what
+/// the first one threw is thrown here. Throws mpt::error(argument) for n < 1.
+void run_local_job(std::int32_t n, function_ref<void(membership const&)> rank);
 
 /// One rank's part in a job: who it is, its control record, the exchange of addresses, and meeting the others.
 class job {

@@ -1,0 +1,5 @@
+#include "stamped.hpp"
+
+namespace mpt::inline v0 {
+MPT_TEST_STAMP(template)
+}

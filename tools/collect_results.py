@@ -4,7 +4,8 @@
 Reads Meson's `<logbase>.json`: one line per program, with what it printed. A GoogleTest program counts its cases, any other counts
 one. A program that ended badly without a failed case of its own (a crash, a time limit, a sanitizer's finding) counts one failed
 case more; a run that left no log counts as a failure.
-usage: collect_results.py NAME=LOGBASE...       LOGBASE as in build/meson-logs/testlog
+usage: collect_results.py [--cut=NAME:BUILD:SUITE] NAME=LOGBASE...       LOGBASE as in build/meson-logs/testlog
+                                                cut: the run was ended for time; what it had not done of its suite is skipped
                                                 prints the details and, last, `N passed, N failed, N skipped`; exits with 1 on failures
        collect_results.py --self-test"""
 import json
@@ -16,6 +17,7 @@ import tempfile
 BAD = {'FAIL', 'TIMEOUT', 'INTERRUPT', 'ERROR', 'UNEXPECTEDPASS'}
 ENDED = re.compile(r'^\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+)')
 STARTED = re.compile(r'^\[ RUN +\] ')
+NO_TIME = 'no time was left'
 PLACE = re.compile(r'^\S+:\d+: (Skipped|Failure)$')
 
 
@@ -48,7 +50,10 @@ def gtest_cases(output):
     return found
 
 
-def collect_program(name, row, total):
+def collect_program(name, row, total, cut=False):
+    if cut and row['result'] == 'INTERRUPT':
+        total.skipped.append(f'{name}: {row["name"]}: {NO_TIME}')
+        return
     label, result, output = f'{name}: {row["name"]}', row['result'], row.get('stdout') or ''
     cases = gtest_cases(output)
     for case, how, why in cases:
@@ -65,14 +70,22 @@ def collect_program(name, row, total):
         total.passed += 1
 
 
-def collect(name, logbase):
+def collect(name, logbase, cut=None):
+    """cut: the names of all tests, where the run was ended before it had done them."""
     total, path = tally(), pathlib.Path(f'{logbase}.json')
     rows = [json.loads(x) for x in path.read_text().splitlines() if x.strip()] if path.exists() else []
     if not rows:
         total.failed.append(f'{name}: no test ran ({path})')
     for row in rows:
-        collect_program(name, row, total)
+        collect_program(name, row, total, cut is not None)
+    done = {row['name'].rpartition(' / ')[2] for row in rows}
+    total.skipped += [f'{name}: {test}: {NO_TIME}' for test in cut or [] if test not in done]
     return total
+
+
+def tests_of(build, suite):
+    tests = json.loads((pathlib.Path(build) / 'meson-info/intro-tests.json').read_text())
+    return [t['name'] for t in tests if suite in {s.rpartition(':')[2] for s in t['suite']}]
 
 
 def grouped(lines):
@@ -127,20 +140,32 @@ def self_test():
             total = collect('run', f'{folder}/log')
         if str(total) != counts or not any(words in x for x in total.failed + total.skipped):
             wrong.append(f'{what}: {total}: {total.failed} {total.skipped}')
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [row('OK'), row('FAIL', '', 1), row('INTERRUPT', GTEST, -15)]
+        for i, r in enumerate(rows):
+            r['name'] = f'mpt:long / t{i}'
+        pathlib.Path(folder, 'log.json').write_text(''.join(json.dumps(r) + '\n' for r in rows))
+        total = collect('run', f'{folder}/log', ['t0', 't1', 't2', 't3'])
+        if str(total) != '1 passed, 1 failed, 2 skipped' or not all(NO_TIME in x for x in total.skipped):
+            wrong.append(f'a run that was cut: {total}: {total.failed} {total.skipped}')
     many = ['run: mpt:unit / p: a.b: the reason: a', 'run: mpt:unit / p: a.c: the reason: a', 'run: mpt:proc / q: no cmake']
     if grouped(many) != ['run: mpt:unit / p: a.b and 1 more: the reason: a', 'run: mpt:proc / q: no cmake']:
         wrong.append(f'grouping: {grouped(many)}')
-    print('\n'.join(wrong) or f'{len(cases) + 1} cases')
+    print('\n'.join(wrong) or f'{len(cases) + 2} cases')
     return bool(wrong)
 
 
 def main():
     if sys.argv[1:] == ['--self-test']:
         return self_test()
-    total = tally()
+    total, cut = tally(), {}
     for argument in sys.argv[1:]:
         name, _, logbase = argument.partition('=')
-        one = collect(name, logbase)
+        if name == '--cut':
+            run, build, suite = logbase.split(':')
+            cut[run] = tests_of(build, suite)
+            continue
+        one = collect(name, logbase, cut.get(name))
         print(f'{name}: {one}')
         total.add(one)
     for line in total.failed:

@@ -245,6 +245,8 @@ TEST(CTools, MessagesAreCountedByTheWayThatTheyTake) {
             for (int i = 0; i < 40; ++i) {
                 static constexpr std::size_t most[] = {9, 41, 600, 9000, 70000};
                 std::vector<std::byte> data(random() % most[random() % 5]);
+                // An answer of so many bytes goes in one frame, and the first message may be one: to the barrier.
+                if (data.size() > 40 && data.size() <= 104) data.resize(40);
                 auto const way = static_cast<std::size_t>(way_of(data.size(), eager_max));
                 ++messages[way], bytes[way] += data.size();
                 auto const n = static_cast<int>(data.size());

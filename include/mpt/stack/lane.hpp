@@ -253,7 +253,6 @@ public:
 
     /// Does a thread wait here that has found nothing yet? A hint.
     bool is_waited_on() const noexcept { return !here_.is_empty(); }
-
     /// For paths that hold the lock by themselves, and for tests.
     lock_type& lock() noexcept { return lock_; }
     engine_type& engine() noexcept { return engine_; }
@@ -294,6 +293,7 @@ private:
     };
     /// A yield of a wait, which sleeps from now on if it took a time slice, or one did lately. One look at the clock for each of a row.
     void give_way(typename Stack::wait_type& w, nanoseconds& came_back) noexcept {
+        if (facts().yields == ~std::uint32_t{0}) return give_way(); // who is told to yield for ever does so
         bool dear = came_back == nanoseconds{} && yields_.are_dear();
         if (!dear) {
             auto const left = came_back == nanoseconds{} ? world_.now() : came_back;
@@ -301,7 +301,7 @@ private:
             dear = yields_.took((came_back = world_.now()) - left);
         }
         if (dear) [[unlikely]]
-            w = typename Stack::wait_type{after_spins(without_yields(facts()))};
+            w = typename Stack::wait_type{asleep(facts())};
     }
     /// What a wait says in the rank's record, and takes back when it ends, by an exception too.
     class telling {

@@ -36,13 +36,9 @@ struct wait_facts {
     nanoseconds nap{2'000'000}; // longest sleep before looking again
 };
 
-/// Another way to wait: of one that has spun, of one that sleeps where others yield. Who is told to yield for ever does so.
-constexpr wait_facts after_spins(wait_facts f) noexcept {
-    f.spins = 0;
-    return f;
-}
-constexpr wait_facts without_yields(wait_facts f) noexcept {
-    if (f.yields != ~std::uint32_t{0}) f.yields = 0;
+/// The same for a wait that sleeps at once.
+constexpr wait_facts asleep(wait_facts f) noexcept {
+    f.spins = f.yields = 0;
     return f;
 }
 

@@ -22,7 +22,7 @@ SUITES := unit model stress proc example lint
 TEST := meson test --print-errorlogs $(TEST_FLAGS)
 # Builds that only check keep line numbers and leave out the rest of what a debugger wants, which takes a quarter of a compile.
 LINES := -Ddebug=false -Dcpp_args=-g1
-# Sanitized programs are large and many: lld links them in a fifth of the time.
+# Sanitized programs are large and many: lld links them in two fifths of the time.
 LLD := CXX_LD=lld
 
 .PHONY: all setup run test test-long bench install asan tsan clang tidy format docs clean
@@ -74,12 +74,12 @@ build-tsan/build.ninja: | setup
 	  -Dover_streams=false $(MESON_OPTIONS) build-tsan
 
 # ThreadSanitizer knows where programs lie only without address randomization of more than 28 bits.
-THREADS := unit stress tsan
+TSAN_SUITES := unit stress tsan
 tsan: build-tsan/build.ninja
 	ninja -C build-tsan build.ninja # what there is to test is as the tree says now
-	ninja -C build-tsan $(NINJA_FLAGS) $$(python3 tools/test_targets.py build-tsan $(THREADS))
+	ninja -C build-tsan $(NINJA_FLAGS) $$(python3 tools/test_targets.py build-tsan $(TSAN_SUITES))
 	$$(setarch -R true 2>/dev/null && echo setarch -R) $(TEST) -C build-tsan --no-rebuild --timeout-multiplier 4 \
-	  $(addprefix --suite ,$(THREADS))
+	  $(addprefix --suite ,$(TSAN_SUITES))
 
 build-clang/build.ninja: | setup
 	CXX=clang++-16 meson setup -Doptimization=0 -Dbench=true -Dover_streams=false $(LINES) -Dalone=false $(MESON_OPTIONS) build-clang

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 packages='g++ make ninja-build meson pkg-config python3 libboost-dev libboost-context-dev libboost-program-options-dev libfmt-dev libhwloc-dev libgtest-dev libbenchmark-dev'
-check='cmake lld clang-16 libclang-rt-16-dev llvm-16 clang-tidy-16 clang-format-16 valgrind libmemkind0 python3-venv python3-dev' # what the lints and the consumers' tests use
+check='cmake lld clang-16 libclang-rt-16-dev llvm-16 clang-tidy-16 clang-format-16 valgrind libmemkind0 python3-venv python3-dev' # what the lints, the consumers' tests and the sanitized builds use
 case "${1:-all}" in
 all) packages="$packages $check" ;;
 build) ;;

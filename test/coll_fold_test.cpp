@@ -98,4 +98,40 @@ TEST(coll_fold, elements_larger_than_a_block_keep_whole) {
     for (auto const& x : sum) EXPECT_TRUE(x.first == 3 && x.last == 30);
 }
 
+/// Into memory of its own where the operation can, and by way of a copy where it cannot; a rank's own may be the result.
+TEST(coll_fold, an_operation_that_merges_gives_what_one_that_combines_gives) {
+    using number = std::uint32_t;
+    static int merged = 0;
+    auto const combine = [](void*, std::byte const* l, std::byte* r, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i) reinterpret_cast<number*>(r)[i] += 3 * reinterpret_cast<number const*>(l)[i];
+    };
+    auto const merge = [](void*, std::byte const* l, std::byte const* r, std::byte* to, std::size_t n) {
+        ++merged;
+        for (std::size_t i = 0; i < n; ++i)
+            reinterpret_cast<number*>(to)[i] =
+                reinterpret_cast<number const*>(r)[i] + 3 * reinterpret_cast<number const*>(l)[i];
+    };
+    auto const by_copy = coll::operand::array(sizeof(number), false, nullptr, combine);
+    auto const apart = coll::operand::array(sizeof(number), false, nullptr, combine, merge);
+    for (int ranks = 2; ranks <= 9; ++ranks)
+        for (std::size_t n : {1u, 511u, 512u, 513u, 3000u}) {
+            std::vector<std::vector<number>> all(static_cast<std::size_t>(ranks), std::vector<number>(n));
+            for (auto& v : all)
+                for (auto& x : v) x = static_cast<number>(&x - v.data()) * 17 + static_cast<number>(&v - all.data());
+            auto const at = [&](std::int32_t r) {
+                return reinterpret_cast<std::byte const*>(all[static_cast<std::size_t>(r)].data());
+            };
+            auto const sum = [&](coll::operand const& op, std::vector<number>& into) {
+                coll::detail::fold(op, fold_order::of_allreduce(ranks), n, at, reinterpret_cast<std::byte*>(into.data()));
+            };
+            std::vector<number> one(n), other(n);
+            sum(by_copy, one), sum(apart, other);
+            ASSERT_EQ(one, other) << ranks << " ranks, " << n;
+            if (ranks > 2) continue;
+            sum(apart, all[1]);
+            ASSERT_EQ(one, all[1]) << "in place, " << n;
+        }
+    EXPECT_GT(merged, 0);
+}
+
 } // namespace

@@ -40,6 +40,17 @@ TEST(recycled, a_lap_may_be_all_there_is) {
     EXPECT_EQ(memory.take(256, 2049).at, 0u);
 }
 
+TEST(recycled, a_lap_may_end_after_so_many_bytes) {
+    recycled memory{512 * 1024, recycled::whole};
+    std::vector<std::size_t> at;
+    for (std::uint64_t k = 1; k <= 6; ++k) at.push_back(memory.take(1024, k, 3000).at);
+    EXPECT_EQ(at, (std::vector<std::size_t>{0, 1024, 2048, 0, 1024, 2048}));
+    recycled other{512 * 1024, recycled::whole};
+    for (std::uint64_t k = 1; k <= 4; ++k) at[k] = other.take(1024, k, 1).at; // never where the part of the round before lies
+    EXPECT_EQ(at[1], at[3]);
+    EXPECT_NE(at[1], at[2]);
+}
+
 TEST(recycled, no_part_lies_where_one_does_that_may_be_looked_at) {
     std::mt19937_64 draw{20261124};
     for (int program = 0; program < 200; ++program) {
@@ -52,7 +63,7 @@ TEST(recycled, no_part_lies_where_one_does_that_may_be_looked_at) {
             if (draw() % 50 == 0) most = std::max<std::size_t>(1, size / 4 >> draw() % 8);
             auto const bytes = 1 + draw() % most;
             round += 1 + (draw() % 4 == 0 ? draw() % 40 : 0); // rounds between that bring nothing
-            auto const part = memory.take(bytes, round);
+            auto const part = draw() % 2 == 0 ? memory.take(bytes, round) : memory.take(bytes, round, 1 + draw() % size);
             ASSERT_LE(part.at + bytes, size);
             ASSERT_EQ(part.at % 128, 0u);
             if (part.used != 0) { ASSERT_LT(part.used, round - 1) << "who waits for that waits for whoever waits for us"; }

@@ -7,26 +7,14 @@
 #include "support/other_sizes.hpp"
 #include "support/sanitized.hpp"
 #include "support/team.hpp"
+#include "support/together.hpp"
 
 namespace {
 using namespace mpt::test;
 using mpt::errc;
 namespace coll = mpt::coll;
 namespace config = mpt::config;
-using team_type = coll::team<mpt::local_stack>;
 using any = any_collective<team_type>;
-
-config::values from_the_first_call() { return config::values{}.set<"MPT_NODE_CALLS">("1"); }
-
-/// fn(team, rank) on n ranks that share memory from their first collective on.
-template <class F> void together(int n, config::values const& v, F fn) {
-    over<mpt::local_stack>::job(n, v, [&](over<mpt::local_stack>::view world) {
-        auto const& s = world.native();
-        fn(team_type{s.wire, s.who, s.me, s.rooted_calls, &s.shared}, static_cast<int>(s.me));
-        EXPECT_TRUE(n == 1 || s.shared.room) << "they went by messages";
-    });
-}
-template <class F> void together(int n, F fn) { together(n, from_the_first_call(), fn); }
 
 void random_programs(unsigned jobs, int steps, std::initializer_list<config::values> settings) {
     seeds const s{sanitized ? (jobs + 3) / 4 : jobs};
@@ -136,43 +124,84 @@ TEST(coll_together, a_root_that_runs_ahead_waits_for_its_slowest_reader) {
     });
 }
 
-TEST(coll_together, sums_of_floating_point_have_the_bits_that_they_have_by_messages) {
-    for (int n : {2, 3, 5, 7})
-        together(n, [n](team_type const& team, int me) {
-            team_type const by_messages = team.among(team.who(), team.me());
-            std::plus<> add;
-            auto const op = mpt::detail::operand_of<double>(add);
-            dice common{static_cast<unsigned>(n)};
-            for (std::size_t len : {1u, 128u, 129u, 1024u, 1025u, 9000u}) {
-                std::vector<double> mine(len), all(len), other(len);
-                for (std::size_t i = 0; i < len; ++i) mine[i] = 1.0 / (1.0 + me * 7 + static_cast<double>(i % 1000));
-                auto const root = static_cast<int>(common.below(static_cast<unsigned>(n)));
-                auto const* const data = readable(mine).data();
-                coll::allreduce(team, op, data, writable(all).data(), len);
-                coll::allreduce(by_messages, op, data, writable(other).data(), len);
-                ASSERT_EQ(all, other) << len;
-                coll::reduce(team, op, data, writable(all).data(), len, root);
-                coll::reduce(by_messages, op, data, writable(other).data(), len, root);
-                if (me == root) { ASSERT_EQ(all, other) << len << " at " << root; }
+/// Large exchanges of two ranks: each byte that arrives is looked at, whatever went before and lies in the same memory.
+class pair_of_ranks {
+    team_type const& team_;
+    unsigned me_, round_ = 0;
+
+public:
+    pair_of_ranks(team_type const& team, int me) : team_{team}, me_{static_cast<unsigned>(me)} {}
+    unsigned value(unsigned rank, std::size_t i) const {
+        return round_ * 77'777u + rank * 1'000'003u + static_cast<unsigned>(i);
+    }
+    std::vector<unsigned> data(std::size_t n, unsigned salt = 0) const {
+        std::vector<unsigned> v(n);
+        for (std::size_t i = 0; i < n; ++i) v[i] = value(me_ + salt, i);
+        return v;
+    }
+    void run(unsigned what, std::size_t n) {
+        ++round_;
+        if (what == 0) sum(n);
+        else if (what == 1) all_to_all(n);
+        else if (what == 2) from_all(n);
+        else if (what == 3) from_root(n);
+        else coll::barrier(team_);
+    }
+
+private:
+    void sum(std::size_t n) const {
+        auto v = data(n);
+        std::plus<> add;
+        coll::allreduce(team_, mpt::detail::operand_of<unsigned>(add), nullptr, writable(v).data(), n);
+        for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(v[i], value(0, i) + value(1, i)) << i << " of " << n;
+    }
+    void all_to_all(std::size_t n) const {
+        auto mine = data(2 * n);
+        std::vector<unsigned> all(2 * n);
+        auto const size = n * sizeof(unsigned);
+        coll::alltoall(team_, coll::const_blocks{std::as_bytes(std::span{mine}), size}, coll::blocks{writable(all), size});
+        for (std::size_t i = 0; i < 2 * n; ++i)
+            ASSERT_EQ(all[i], value(static_cast<unsigned>(i / n), me_ * n + i % n)) << i << " of " << 2 * n;
+    }
+    void from_all(std::size_t n) const {
+        std::vector<unsigned> all(2 * n);
+        std::ranges::copy(data(n), all.begin() + static_cast<std::ptrdiff_t>(me_ * n));
+        coll::allgather(team_, coll::in_place, coll::blocks{writable(all), n * sizeof(unsigned)});
+        for (std::size_t i = 0; i < 2 * n; ++i)
+            ASSERT_EQ(all[i], value(static_cast<unsigned>(i / n), i % n)) << i << " of " << 2 * n;
+    }
+    void from_root(std::size_t n) const {
+        auto v = data(n);
+        coll::broadcast(team_, writable(v), static_cast<std::int32_t>(round_ % 2));
+        for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(v[i], value(round_ % 2, i)) << i << " of " << n;
+    }
+};
+
+TEST(coll_together, two_ranks_exchange_in_the_memory_that_they_have_read_last) {
+    seeds const s{sanitized ? 3u : 12u};
+    for (unsigned seed = s.first; seed != s.first + s.count && !testing::Test::HasFailure(); ++seed) {
+        SCOPED_TRACE(testing::Message() << "MPT_SEED=" << seed);
+        auto const chunk = dice{seed}.coin() ? "32K" : "128K";
+        together(2, from_the_first_call().set<"MPT_NODE_CHUNK">(chunk), [&](team_type const& team, int me) {
+            pair_of_ranks both{team, me};
+            dice common{seed};
+            for (int i = 0; i < 60 && !testing::Test::HasFailure(); ++i) {
+                auto const n = common.one_of<std::size_t>({100, 4'001, 8'191, 16'384, 16'385, 50'001, 131'072, 200'003});
+                both.run(common.below(5), n);
             }
         });
+    }
 }
 
-TEST(coll_together, elements_too_large_for_a_chunk_go_by_messages) {
-    struct block {
-        long first;
-        char rest[40000];
-    };
-    together(3, [](team_type const& team, int me) {
-        for (int i = 0; i < 3; ++i) {
-            std::vector<block> v(2);
-            v[0].first = me, v[1].first = 10 * me;
-            auto op = [](block a, block const& b) { return a.first += b.first, a; };
-            auto const operand = mpt::detail::operand_of<block>(op);
-            coll::allreduce(team, operand, nullptr, writable(v).data(), v.size());
-            ASSERT_EQ(v[0].first, 3);
-            ASSERT_EQ(v[1].first, 30);
-            coll::barrier(team);
+TEST(coll_together, two_ranks_exchange_after_an_error_as_before_it) {
+    together(2, [](team_type const& team, int me) {
+        pair_of_ranks both{team, me};
+        std::plus<> add;
+        auto const sum = mpt::detail::operand_of<long>(add);
+        for (unsigned i = 0; i < 40 && !testing::Test::HasFailure(); ++i) {
+            for (unsigned k = 0; k <= i % 9; ++k) both.run((i + k) % 3, 20'000);
+            std::vector<long> v(10'000 + (me == 1 ? 1000 * (i % 5 + 1) : 0));
+            EXPECT_THROW(coll::allreduce(team, sum, nullptr, writable(v).data(), v.size()), mpt::error);
         }
     });
 }
@@ -237,16 +266,6 @@ TEST(coll_together, other_sizes_roots_and_collectives_are_sentences) {
         else coll::barrier(team);
     });
     EXPECT_TRUE(any_says(calls, "called allreduce") && any_says(calls, "called barrier"));
-}
-
-TEST(coll_together, what_an_operation_throws_leaves_the_collective) {
-    EXPECT_THROW(together(2,
-                          [](team_type const& team, int) {
-                              std::vector<int> v(10);
-                              auto bad = [](int, int) -> int { throw std::runtime_error{"no"}; };
-                              coll::allreduce(team, mpt::detail::operand_of<int>(bad), nullptr, writable(v).data(), v.size());
-                          }),
-                 std::runtime_error);
 }
 
 } // namespace

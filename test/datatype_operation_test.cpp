@@ -172,9 +172,19 @@ TEST(datatype_operation, of_this_processor_gives_what_any_gives_bit_by_bit) {
                 }
                 auto const skip = f.extent * d.below(4);
                 auto other = right;
+                std::vector<std::byte> apart(room);
+                if (auto const merge = mpt::find_merger(op, kind))
+                    merge(left.data() + f.extent, right.data() + skip, apart.data() + f.extent, n);
+                else apart.clear();
                 fast(left.data() + f.extent, right.data() + skip, n);
                 plain(left.data() + f.extent, other.data() + skip, n);
                 ASSERT_EQ(right, other) << f.name << ", operation " << o << ", " << n << " elements";
+                if (apart.empty()) continue;
+                auto const* const merged = apart.data() + f.extent;
+                ASSERT_EQ(std::memcmp(merged, right.data() + skip, n * f.extent), 0)
+                    << f.name << ", operation " << o << ", " << n;
+                ASSERT_EQ(merged[-1], std::byte{});
+                ASSERT_EQ(merged[n * f.extent], std::byte{});
             }
         }
 }

@@ -227,7 +227,12 @@ int main(int argc, char** argv) {
     long const one = most_bytes < 1 << 10 ? 1 << 10 : most_bytes, each = most_bytes < 1 << 20 ? one : 1 << 20;
     out = calloc(1, (size_t)one), in = calloc(1, (size_t)one), many = calloc(2 * (size_t)size, (size_t)each);
     if (first >= argc || !out || !in || !many) wrong = 1;
-    for (int i = first; i < argc && !wrong; ++i) wrong = run(argv[i]);
+    for (int i = first; i < argc && !wrong; ++i) {
+        /* What was never written is read from one page of zeros: no program sends that. */
+        if (!is(argv[i], "memory") && !is(argv[i], "hello"))
+            memset(out, 1, (size_t)one), memset(many, 1, 2 * (size_t)size * (size_t)each);
+        wrong = run(argv[i]);
+    }
     if (wrong && rank == 0) fputs(usage, stderr);
     free(out), free(in), free(many);
     MPI_Finalize();

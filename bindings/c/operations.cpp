@@ -98,7 +98,8 @@ typed_operation::function function_of(operation_object const& op, datatype_objec
 } // namespace
 
 combination::combination(call const& on, operation_object& op, datatype_object& t)
-    : typed_operation{t.type, op.commutes, checked_kernel(on, op, t), function_of(op, t)} {
+    : typed_operation{t.type, op.commutes, checked_kernel(on, op, t),
+                      op.predefined ? find_merger(*op.predefined, t.type.element()) : nullptr, function_of(op, t)} {
     if (!op.predefined) kept_op_ = ref<operation_object>{op}, kept_type_ = ref<datatype_object>{t};
 }
 

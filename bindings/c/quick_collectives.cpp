@@ -69,6 +69,7 @@ struct equal_runs : run_of_elements {
 /// Elements of a basic type, and a predefined operation that is defined on them.
 class basic_operation {
     kernel kernel_ = nullptr;
+    merger merger_ = nullptr; // may be missing
     std::size_t size_ = 0;
 
 public:
@@ -80,14 +81,21 @@ public:
         if (!good) [[unlikely]]
             return false;
         kernel_ = find_kernel(*what->predefined, type->type.element());
+        merger_ = find_merger(*what->predefined, type->type.element());
         size_ = static_cast<std::size_t>(type->type.size());
         return kernel_ != nullptr;
     }
     coll::operand of() const noexcept {
-        return coll::operand::array(size_, true, const_cast<basic_operation*>(this),
-                                    [](void* what, std::byte const* left, std::byte* right, std::size_t n) {
-                                        static_cast<basic_operation const*>(what)->kernel_(left, right, n);
-                                    });
+        coll::operand::merger const merge = [](void* what, std::byte const* left, std::byte const* right, std::byte* result,
+                                               std::size_t n) {
+            static_cast<basic_operation const*>(what)->merger_(left, right, result, n);
+        };
+        return coll::operand::array(
+            size_, true, const_cast<basic_operation*>(this),
+            [](void* what, std::byte const* left, std::byte* right, std::size_t n) {
+                static_cast<basic_operation const*>(what)->kernel_(left, right, n);
+            },
+            merger_ ? merge : nullptr);
     }
 };
 

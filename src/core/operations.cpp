@@ -97,6 +97,30 @@ template <class T, class F>
 }
 #endif
 
+#if defined(__x86_64__)
+/// Into memory of its own, which is written without a copy before it: that would read as many bytes again, and write them twice.
+template <class T, class F>
+[[gnu::always_inline]] inline void merge_loop(std::byte const* __restrict left, std::byte const* __restrict right,
+                                              std::byte* __restrict result, std::size_t n) noexcept {
+    for (std::size_t i = 0; i < n; ++i) {
+        T a, b;
+        std::memcpy(&a, left + i * sizeof(T), sizeof(T));
+        std::memcpy(&b, right + i * sizeof(T), sizeof(T));
+        T const c = F::of(a, b);
+        std::memcpy(result + i * sizeof(T), &c, sizeof(T));
+    }
+}
+template <class T, class F> [[gnu::target("avx2")]] void merge_by_32(std::byte const* __restrict left,
+                                                                     std::byte const* __restrict right,
+                                                                     std::byte* __restrict result, std::size_t n) noexcept {
+    merge_loop<T, F>(left, right, result, n);
+}
+template <class T, class F> [[MPT_BY_64]] void merge_by_64(std::byte const* __restrict left, std::byte const* __restrict right,
+                                                           std::byte* __restrict result, std::size_t n) noexcept {
+    merge_loop<T, F>(left, right, result, n);
+}
+#endif
+
 template <std::size_t Size> void take_left(std::byte const* left, std::byte* right, std::size_t n) noexcept {
     if (n != 0) std::memcpy(right, left, n * Size);
 }
@@ -269,6 +293,22 @@ template <class T, class... Fs> void widen(kernel& k) noexcept {
 template <class... Ts> void widen_integers(kernel& k) noexcept {
     (widen<Ts, max_f, min_f, sum_f, prod_f, band_f, bor_f, bxor_f>(k), ...);
 }
+template <class T, class... Fs> void find_merging(kernel k, merger& m) noexcept {
+    static_cast<void>(((k == &each_by_64<T, Fs> && (m = &merge_by_64<T, Fs>, true)) || ...) ||
+                      ((k == &each_by_32<T, Fs> && (m = &merge_by_32<T, Fs>, true)) || ...));
+}
+template <class... Ts> void find_merging_integers(kernel k, merger& m) noexcept {
+    (find_merging<Ts, max_f, min_f, sum_f, prod_f, band_f, bor_f, bxor_f>(k, m), ...);
+}
+merger merger_of(kernel k) noexcept {
+    merger m = nullptr;
+    if (!k) return m;
+    find_merging_integers<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>(k, m);
+    find_merging_integers<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>(k, m);
+    find_merging<float, max_f, min_f, sum_f, prod_f>(k, m);
+    find_merging<double, max_f, min_f, sum_f, prod_f>(k, m);
+    return m;
+}
 kernel fastest(kernel k) noexcept {
     if (!k || !__builtin_cpu_supports("avx2")) return k;
     widen_integers<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>(k);
@@ -279,23 +319,37 @@ kernel fastest(kernel k) noexcept {
 }
 #else
 kernel fastest(kernel k) noexcept { return k; }
+merger merger_of(kernel) noexcept { return nullptr; }
 #endif
 
-using kernel_table = std::array<std::array<kernel, element_kinds>, operations>;
-kernel_table fastest_kernels() noexcept {
-    kernel_table all{};
-    for (std::size_t o = 0; o < operations; ++o)
-        for (std::size_t k = 0; k < element_kinds; ++k)
-            all[o][k] = fastest(find_plain_kernel(static_cast<operation>(o), static_cast<element_kind>(k)));
+template <class F> using function_table = std::array<std::array<F, element_kinds>, operations>;
+struct fastest_functions {
+    function_table<kernel> kernels{};
+    function_table<merger> mergers{};
+
+    fastest_functions() noexcept {
+        for (std::size_t o = 0; o < operations; ++o)
+            for (std::size_t k = 0; k < element_kinds; ++k) {
+                kernels[o][k] = fastest(find_plain_kernel(static_cast<operation>(o), static_cast<element_kind>(k)));
+                mergers[o][k] = merger_of(kernels[o][k]);
+            }
+    }
+};
+fastest_functions const& fastest_of_all() noexcept {
+    static fastest_functions const all;
     return all;
 }
 
 } // namespace
 
 kernel find_kernel(operation op, element_kind kind) noexcept {
-    static auto const table = fastest_kernels();
     if (kind == element_kind::mixed) return nullptr;
-    return table[static_cast<std::size_t>(op)][static_cast<std::size_t>(kind)];
+    return fastest_of_all().kernels[static_cast<std::size_t>(op)][static_cast<std::size_t>(kind)];
+}
+
+merger find_merger(operation op, element_kind kind) noexcept {
+    if (kind == element_kind::mixed) return nullptr;
+    return fastest_of_all().mergers[static_cast<std::size_t>(op)][static_cast<std::size_t>(kind)];
 }
 
 kernel find_plain_kernel(operation op, element_kind kind) noexcept {

@@ -24,7 +24,7 @@
 #include <array>
 #include <bit>
 
-#include <mpt/coll/together.hpp>
+#include <mpt/coll/combined.hpp>
 
 namespace mpt::inline v0::coll {
 

@@ -72,7 +72,7 @@ template <team_type Team> void alltoall(Team const& t, by_rank<source> mine, by_
     auto const size = all(t.me()).size();
     if constexpr (may_share<Team>)
         if (mine(t.me()).size() == size)
-            if (detail::brief b{t, speaker::alltoall, size, size * static_cast<std::size_t>(t.size())}) {
+            if (detail::brief b{t, speaker::alltoall, size, size * static_cast<std::size_t>(t.size() - 1)}) {
                 t.move(mine(t.me()), all(t.me()));
                 return detail::alltoall_in(b, size, mine, all);
             }

@@ -101,23 +101,27 @@ private:
         return here;
     }
     void join(std::byte const* l, std::byte* r) const { op_.combine(op_.what, l, r, n_); }
+    /// Two ranks' elements, that of the right one first asked for.
+    void join(std::int32_t l, std::int32_t r, std::size_t level, std::byte* out) {
+        if (op_.is_contiguous()) return op_.combine_into(packed(l), packed(r), out, n_);
+        unpack(op_, packed(r), n_, out);
+        join(left(l, level), out);
+    }
     /// The places [first, first + count), into `out`; memory aside is free from this level on.
     void combine(std::int32_t first, std::int32_t count, std::size_t level, std::byte* out) {
-        if (count == 1) {
-            auto const r = order_.rank_at(first);
-            unpack(op_, packed(order_.is_pair(first) ? r + 1 : r), n_, out);
-            if (order_.is_pair(first)) join(left(r, level), out);
-            return;
-        }
+        auto const r = order_.rank_at(first);
+        if (count == 1) return order_.is_pair(first) ? join(r, r + 1, level, out) : unpack(op_, packed(r), n_, out);
         auto const half = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(count - 1)));
+        if (count == 2 && !order_.is_pair(first) && !order_.is_pair(first + 1))
+            return join(r, order_.rank_at(first + 1), level, out);
         combine(first + half, count - half, level, out);
-        if (half == 1 && !order_.is_pair(first)) return join(left(order_.rank_at(first), level), out);
+        if (half == 1 && !order_.is_pair(first)) return join(left(r, level), out);
         combine(first, half, level + 1, aside(level));
         join(aside(level), out);
     }
 };
 
-/// Two arrays, a piece after the other: what is copied is at hand when it is combined.
+/// Two arrays, a piece after the other: the next is asked for while the one is combined.
 inline void fold_two(operand const& op, std::size_t n, std::byte const* left, std::byte const* right, std::byte* result) {
     constexpr std::size_t piece = 2048;
     auto const each = std::max<std::size_t>(1, piece / std::max<std::size_t>(op.packed, 1));
@@ -125,8 +129,7 @@ inline void fold_two(operand const& op, std::size_t n, std::byte const* left, st
         auto const now = std::min(each, n - at), skip = at * op.packed;
         if (auto const next = std::min(each, n - at - now); next != 0 && op.packed <= piece)
             for (auto const* from : {left, right}) fetch_ahead(from + skip + now * op.packed, next * op.packed);
-        if (right != result) copy_bytes(result + skip, right + skip, now * op.packed);
-        op.combine(op.what, left + skip, result + skip, now);
+        op.combine_into(left + skip, right + skip, result + skip, now);
     }
 }
 

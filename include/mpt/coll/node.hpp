@@ -4,7 +4,7 @@
 ///                              messages                      each takes a part of its slice,     rounds (coll/rounds.hpp)
 ///                                                            tells where, maps the others'
 ///
-///        a rank's part   | 64 entries | 16 KiB for pieces |        and, when something larger comes up first:  | 4 to 16 chunks |
+///        a rank's part   | 64 entries | 16 KiB for pieces |        and, when something larger comes up first:  | 4 to 16 chunks | of two, 8 slots |
 ///
 ///   All ranks call the collectives of a communicator in the same order, so all of them count to the same call, and agree there by
 ///   messages: two times ceil(log2 n) of them. Where one has no memory left, or does not map another's slice, all go on with
@@ -14,6 +14,10 @@
 ///   waits for a rank that called another one, with another root or size, finds it there, and throws. Sizes that differ are found
 ///   in the first round, so ranks stay in step where one round is all, and in a broadcast of any size.
 ///
+///   Swap      Of two ranks in exchanges, where each writes and reads as much, a rank writes where it has read last, in the other's memory or
+///             its own: those lines it has at hand, while what it wrote itself the other has taken since. Another reason to have many: see
+///             node_room. origin: two ranks without a cache in common, AMD EPYC, Zen 4: 512 KiB written in 217 us to one's own memory, in 13
+///             to what was read last; around the caches 35
 ///   Waiting   is the lane's: spinning, yielding, sleeping on its bell, while other requests go on (stack/lane.hpp). Who shows
 ///             something rings all others' bells: a load each.
 ///   End       is local. A rank that frees the communicator leaves every part; a part is used again when all have left it
@@ -26,6 +30,7 @@
 ///             Ranks that all reach each other through mapped memory; up to MPT_NODE_RANKS of them, because each looks at all others.
 ///   Tests     test/coll_node_test.cpp
 #pragma once
+#include <bit>
 #include <memory>
 #include <string>
 #include <utility>
@@ -134,7 +139,7 @@ public:
     using rounds_type = rounds<atomics>;
     using entry = typename rounds_type::entry;
     /// Where data lie that a rank shows in a round: in its entry, or in memory that is used again sooner.
-    enum class shelf : std::uint8_t { entry, piece, chunk };
+    enum class shelf : std::uint8_t { entry, piece, chunk, swap };
     static constexpr std::size_t piece = 1024;
 
 private:
@@ -143,6 +148,8 @@ private:
     /// is not. Fewer where there are many ranks.
     /// origin: two ranks, chunks of 128 KiB, 4 / 16 of them, AMD EPYC, Zen 4: allgather 64 KiB 12.3 / 6.3 us, alltoall 12.9 / 5.9
     static constexpr std::size_t least_chunks = 4, most_chunks = 16, chunks_of_all = 128;
+    /// Of shelf swap: a round uses the slot that bears its number, or some of its units, each time others.
+    static constexpr std::size_t slots = 8, units = 8;
     static std::size_t chunks(std::int32_t ranks) noexcept {
         return std::clamp(chunks_of_all / static_cast<std::size_t>(ranks), least_chunks, most_chunks);
     }
@@ -152,6 +159,10 @@ private:
     recycled<rounds_type::sets> near_parts_{near_bytes}, far_parts_;
     std::size_t where_ = 0;         // of the part that the next round shows
     std::vector<bell_type*> bells_; // of the others
+    struct {
+        std::size_t first = 0, count = 0;
+    } swapped_;                               // units that the last round used
+    std::array<rank, slots * units> read_in_; // of two ranks, in whose memory this one has read each unit last
     [[no_unique_address]] World world_;
     fence_mode fences_;
     std::size_t chunk_;
@@ -169,6 +180,7 @@ public:
     template <class Stack> node_room(team<Stack> const& t, shared_block near, std::vector<bell_type*> bells)
         : near_{std::move(near)}, rounds_{entries_of(near_, t.size()), t.me()}, bells_{std::move(bells)},
           world_{t.wire().on().world()}, fences_{t.wire().on().fences()}, chunk_{chunk_bytes(t)} {
+        read_in_.fill(t.me());
         for (auto s = speaker::barrier; s <= speaker::reduce; s = static_cast<speaker>(static_cast<std::int32_t>(s) + 1))
             taken_ |= static_cast<std::uint32_t>(!by_messages(t, s)) << static_cast<std::uint32_t>(s);
     }
@@ -193,8 +205,13 @@ public:
         return n <= rounds_type::room ? shelf::entry : n <= piece ? shelf::piece : shelf::chunk;
     }
     std::size_t room_on(shelf on) const noexcept {
-        return on == shelf::entry ? rounds_type::room : on == shelf::piece ? piece : chunk_;
+        return on == shelf::entry ? rounds_type::room : on == shelf::piece ? piece : on == shelf::chunk ? chunk_ : slot_bytes();
     }
+    /// The most that a round brings of what all have at once: as few rounds as the memory lets there be.
+    std::size_t most_together(std::int32_t ranks) const noexcept { return chunks(ranks) * chunk_ / 4; }
+    /// A lap of what all have at once: what lies there, and the data of all, have room in a common cache.
+    /// origin: allreduce of 1 MiB, laps of 2 MiB a rank / of so much, 2 CPUs of an AMD EPYC, Zen 4: 4 ranks 247 / 228 us, 8 ranks 886 / 639
+    static std::size_t lap_together(std::int32_t ranks) noexcept { return 4_MiB / static_cast<std::size_t>(ranks); }
     /// What a root shows at once of so many bytes: a quarter of them where that is much, so that the others copy the one while it writes
     /// the next.
     std::size_t stretch_of(std::size_t size) const noexcept {
@@ -212,7 +229,7 @@ public:
         show(t, s, size);
         see_all(t, s, size, [](std::int32_t) {}); // before messages: all of them come
         auto const bytes = chunks(t.size()) * chunk_;
-        far_ = shared_block::agree(t, bytes, true);
+        far_ = shared_block::agree(t, bytes + (t.size() == 2 ? slots * slot_bytes() : 0), true);
         far_parts_ = {bytes, recycled<rounds_type::sets>::whole};
         no_chunks_ = !far_;
         return !no_chunks_;
@@ -228,10 +245,12 @@ public:
         where_ = 0;
         return rounds_.own().data.data();
     }
-    /// Where to write so many bytes that the next round is to show.
-    template <class Stack> std::byte* begin(team<Stack> const& t, speaker s, shelf on, std::size_t bytes) {
+    /// Where to write so many bytes that the next round is to show. lap: bytes after which memory may be used again.
+    template <class Stack>
+    std::byte* begin(team<Stack> const& t, speaker s, shelf on, std::size_t bytes, std::size_t lap = ~std::size_t{0}) {
         if (on == shelf::entry) return begin(t, s);
-        auto const part = (on == shelf::piece ? near_parts_ : far_parts_).take(bytes, rounds_.next());
+        if (on == shelf::swap) return begin_swap(t, s, bytes);
+        auto const part = (on == shelf::piece ? near_parts_ : far_parts_).take(bytes, rounds_.next(), lap);
         await_use(t, s, std::max(rounds_.awaited(rounds_type::sets), part.used == 0 ? 0 : rounds_.awaited_since(part.used)));
         where_ = part.at;
         return shelf_of(t.me(), on) + where_;
@@ -271,10 +290,34 @@ public:
     /// What a rank has shown in that round, once it was seen, or is our own.
     std::byte const* of(std::int32_t q, shelf on) const noexcept {
         auto const& e = rounds_.of(q);
+        if (on == shelf::swap) return swap_memory(q, e.where);
         return on == shelf::entry ? e.data.data() : shelf_of(q, on) + e.where;
+    }
+    /// On shelf swap: what a rank has shown is being read.
+    void reads(std::int32_t q) noexcept {
+        auto const where = rounds_.of(q).where;
+        if (where / 2 != where_ / 2) [[unlikely]]
+            return; // elements of another size: an error that need not be told
+        auto const in = read_in_.begin() + static_cast<std::ptrdiff_t>(swapped_.first);
+        std::fill_n(in, swapped_.count, rank{q ^ static_cast<std::int32_t>(where % 2)});
     }
 
 private:
+    std::size_t slot_bytes() const noexcept { return chunks(2) * chunk_ / slots; }
+    /// where: an offset, and whether it is in the other's memory.
+    std::byte* swap_memory(std::int32_t q, std::size_t where) const noexcept {
+        return far_.of(q ^ static_cast<std::int32_t>(where % 2)) + chunks(2) * chunk_ + where / 2 * 2;
+    }
+    /// The place follows from the round and the size. Of the two memories it is the one that this rank has read there last, never the same
+    /// on both: either both have read what the other wrote, or neither, whatever they called before.
+    template <class Stack> std::byte* begin_swap(team<Stack> const& t, speaker s, std::size_t bytes) {
+        await_use(t, s, std::max(rounds_.awaited(rounds_type::sets), rounds_.awaited(slots)));
+        auto const unit = slot_bytes() / units;
+        auto const n = std::bit_ceil((bytes + unit - 1) / unit), lap = rounds_.next() / slots;
+        swapped_ = {rounds_.next() % slots * units + lap % (units / n) * n, n};
+        where_ = swapped_.first * unit | static_cast<std::size_t>(read_in_[swapped_.first] != t.me());
+        return swap_memory(t.me(), where_);
+    }
     std::byte* shelf_of(std::int32_t q, shelf on) const noexcept {
         return on == shelf::piece ? near_.of(q) + rounds_type::bytes : far_.of(q);
     }

@@ -7,7 +7,8 @@
 ///            <- reach ->
 ///
 ///   combine(what, left, right, n) gives right[i] = left[i] op right[i] for n elements whose origins are left and right; left is
-///   what came from lower ranks. It may be the user's: it may throw, and call mpt. The algorithms keep rank order by choosing which
+///   what came from lower ranks. merge(what, left, right, result, n), where there is one, gives result[i] = left[i] op right[i] in memory
+///   that overlaps neither. combine may be the user's: it may throw, and call mpt. The algorithms keep rank order by choosing which
 ///   buffer is left, and take the two the other way round only where the operation commutes.
 ///
 ///   A reduction is a team with an operand: messages of elements, and work buffers that have the elements' layout and the
@@ -24,6 +25,7 @@ namespace mpt::inline v0::coll {
 
 struct operand {
     using combiner = coll::combiner;
+    using merger = void (*)(void* what, std::byte const* left, std::byte const* right, std::byte* result, std::size_t n);
     using reader = void (*)(void* what, std::byte const* origin, std::size_t offset, std::span<std::byte> into) noexcept;
     using writer = void (*)(void* what, std::byte* origin, std::size_t offset, std::span<std::byte const> from) noexcept;
 
@@ -36,10 +38,18 @@ struct operand {
     combiner combine = nullptr;
     reader read = nullptr; // offset counts packed bytes from the first element on; null: contiguous
     writer write = nullptr;
+    merger merge = nullptr; // of an array alone
 
     /// An array of elements of `size` bytes.
-    static constexpr operand array(std::size_t size, bool commutes, void* what, combiner f) noexcept {
-        return {size, static_cast<std::ptrdiff_t>(size), 0, size, commutes, what, f, nullptr, nullptr};
+    static constexpr operand array(std::size_t size, bool commutes, void* what, combiner f, merger apart = nullptr) noexcept {
+        return {size, static_cast<std::ptrdiff_t>(size), 0, size, commutes, what, f, nullptr, nullptr, apart};
+    }
+    /// Of arrays: result = left op right, where result is right's memory, or apart from both.
+    void combine_into(std::byte const* left, std::byte const* right, std::byte* result, std::size_t n) const {
+        if (right == result) return combine(what, left, result, n);
+        if (merge) return merge(what, left, right, result, n);
+        copy_bytes(result, right, n * packed);
+        combine(what, left, result, n);
     }
     bool is_contiguous() const noexcept { return read == nullptr; }
     /// Where element i begins, counted from the first one's origin.

@@ -45,12 +45,12 @@ public:
     recycled(std::size_t bytes, std::size_t in_lap) noexcept : size_{bytes}, in_lap_{in_lap} {}
     static constexpr std::size_t whole = ~std::size_t{0} / line_pair; // a lap of all there is
 
-    /// Where so many bytes lie that round `round` is to show.
-    part take(std::size_t bytes, std::uint64_t round) noexcept {
+    /// Where so many bytes lie that round `round` is to show. lap: a lap may end after so many bytes.
+    part take(std::size_t bytes, std::uint64_t round, std::size_t lap = ~std::size_t{0}) noexcept {
         auto const n = (bytes + line_pair - 1) / line_pair * line_pair;
         MPT_ASSERT(cheap, n != 0 && n <= size_ / 4);
         std::uint64_t used = 0;
-        bool const lap_is_long = at_ / n >= in_lap_ && newest().begin >= n;
+        bool const lap_is_long = (at_ / n >= in_lap_ || at_ >= lap) && count_ != 0 && newest().begin >= n;
         if (at_ + n > size_ || lap_is_long) {
             while (count_ != 0 && uses_[oldest_].begin >= at_) used = drop(); // what is left of the lap before
             at_ = 0;

@@ -14,8 +14,8 @@
 ///   Memory    tree: none at a leaf, else one or two work buffers. cut: three times a part.    Source MPI-4.1 section 6.9.1.
 ///   Tests     test/coll_reduce_test.cpp
 #pragma once
+#include <mpt/coll/combined.hpp>
 #include <mpt/coll/reduce_scatter.hpp>
-#include <mpt/coll/together.hpp>
 
 namespace mpt::inline v0::coll {
 

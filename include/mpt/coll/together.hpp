@@ -9,21 +9,13 @@
 ///   broadcast    the root shows piece after piece, and runs ahead by a few rounds; the others copy out.
 ///   allgather    each shows its piece, and copies out those of the others. gather: the root alone does. alltoall, scatter: a rank
 ///                shows a row of one piece for each, and each takes its own.
-///   allreduce    flat   each shows its elements and combines all ranks' by itself: one round. Small data, and all data of two ranks.
-///                cut    from four ranks on: each combines the part of a chunk that bears its number, from all ranks' chunks, into
-///                       its next one; a round brings the parts of one chunk and the input of the next. Each byte is combined once.
-///        round 1   in 0 |                 round 2   in 1 | part of 0         round 3        | part of 1
-///   reduce       the same; only the root copies out.
+///   What is combined goes by coll/combined.hpp.
 ///
-///   Order     of combination: that of the messages (coll/fold.hpp), element by element, whatever the size and the algorithm. Sums of
-///             floating-point numbers have the same bits each time, and on all ranks, also while a communicator's first collectives
-///             go by messages; but for a reduce of more than 512 KiB, which by messages takes another order. Needs no commuting operation.
 ///   Cost      a byte is copied in once and out once by each who wants it; nobody's memory but a chunk is between.
 ///   Source    MPI-4.1 chapter 6.    Tests  test/coll_together_test.cpp
 #pragma once
 #include <algorithm>
 
-#include <mpt/coll/fold.hpp>
 #include <mpt/coll/node.hpp>
 
 namespace mpt::inline v0::coll::detail {
@@ -63,12 +55,22 @@ public:
         t_.go_by_messages(size_);
         return false;
     }
+    /// All show as much, and read it. Two ranks then write where they have read last: lines that are at hand.
+    void is_exchange() noexcept {
+        if (on_ == shelf::chunk && t_.size() == 2) on_ = shelf::swap;
+    }
     /// How many bytes a round brings.
     std::size_t most() const noexcept { return room_->room_on(on_); }
+    /// The same where all have something to show in each round.
+    std::size_t most_together() const noexcept { return room_->most_together(t_.size()); }
     /// The same of a root that shows all that it has.
     std::size_t stretch() const noexcept { return room_->stretch_of(size_); }
     /// Where to write so many bytes, which the next round is to bring, once nobody looks there any more.
     std::byte* begin(std::size_t bytes) { return room_->begin(t_, s_, on_, std::max<std::size_t>(bytes, 1)); }
+    /// The same where all show as much as they can at once.
+    std::byte* begin_together(std::size_t bytes) {
+        return room_->begin(t_, s_, on_, std::max<std::size_t>(bytes, 1), room_->lap_together(t_.size()));
+    }
     void show() noexcept { room_->show(t_, s_, size_); }
     void show_nothing() {
         room_->begin(t_, s_);
@@ -81,10 +83,23 @@ public:
         see_all([](std::int32_t) {});
     }
     /// use(q) what each other rank has shown.
-    template <class Use> void see_all(Use const& use) { room_->see_all(t_, s_, size_, use); }
+    template <class Use> void see_all(Use const& use) {
+        room_->see_all(t_, s_, size_, [&](std::int32_t q) {
+            if (on_ == shelf::swap) room_->reads(q);
+            use(q);
+        });
+    }
     /// What a rank has shown: seen, or our own.
     std::byte const* of(std::int32_t q) const noexcept { return room_->of(q, on_); }
-    void write(std::byte* to, std::byte const* from, std::size_t n) noexcept { room_->write(to, from, n); }
+    void write(std::byte* to, std::byte const* from, std::size_t n) noexcept {
+        if (on_ == shelf::swap) copy_string(to, from, n);
+        else room_->write(to, from, n);
+    }
+    /// What another rank has written.
+    void read(std::byte* to, std::byte const* from, std::size_t n) const noexcept {
+        if (on_ == shelf::swap) copy_string(to, from, n);
+        else copy_ahead<false>(to, from, n);
+    }
 
 private:
     /// What this rank sends to itself has not the size that it expects: the others are told by one that nobody has.
@@ -138,6 +153,7 @@ public:
     template <class Use> void see_all(Use const& use) { room_->see_all(t_, s_, size_, use); }
     std::byte const* of(std::int32_t q) const noexcept { return room_->of(q, on_); }
     void write(std::byte* to, std::byte const* from, std::size_t n) noexcept { room_->write(to, from, n); }
+    void read(std::byte* to, std::byte const* from, std::size_t n) const noexcept { copy_ahead<false>(to, from, n); }
 };
 
 /// f(offset, bytes) for pieces of at most `most`; once where there is nothing.
@@ -150,8 +166,8 @@ template <class J> void give(J& j, source const& data, std::size_t at, std::byte
     if (data.is_contiguous()) j.write(to, data.data() + at, n);
     else data.read(at, {to, n});
 }
-inline void take(sink const& data, std::size_t at, std::byte const* from, std::size_t n) noexcept {
-    if (n >= least_ahead && data.is_contiguous()) copy_ahead<false>(data.data() + at, from, n);
+template <class J> void take(J const& j, sink const& data, std::size_t at, std::byte const* from, std::size_t n) noexcept {
+    if (n >= least_ahead && data.is_contiguous()) j.read(data.data() + at, from, n);
     else data.write(at, {from, n});
 }
 
@@ -177,7 +193,7 @@ template <class J> void broadcast_in(J& j, place const& data, std::int32_t root)
         }
         j.show_nothing();
         j.see_root(root);
-        take(data.in, at, j.of(root), n);
+        take(j, data.in, at, j.of(root), n);
     });
 }
 template <class Stack> bool broadcast_together(team<Stack> const& t, place const& data, std::int32_t root) {
@@ -195,7 +211,7 @@ void gather_in(J& j, std::optional<source> const& mine, by_rank<sink> all, std::
             return j.show();
         }
         j.show_nothing();
-        j.see_all([&](std::int32_t q) { take(all(q), at, j.of(q), n); });
+        j.see_all([&](std::int32_t q) { take(j, all(q), at, j.of(q), n); });
     });
 }
 template <class Stack> bool gather_together(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all,
@@ -207,12 +223,15 @@ template <class Stack> bool gather_together(team<Stack> const& t, std::optional<
 
 /// Bytes of a piece that a round brings where a rank shows one for each.
 template <class J> std::size_t most_of_row(J const& j, std::size_t size) noexcept {
-    return std::max<std::size_t>(1, std::min(size, j.most() / static_cast<std::size_t>(j.ranks())));
+    return std::max<std::size_t>(1, std::min(size, j.most() / static_cast<std::size_t>(j.ranks() - 1)));
 }
-/// One piece for each, side by side; not our own.
+/// Of the piece for rank `to` in the row that rank `of` shows: all others' side by side.
+constexpr std::size_t place_in_row(std::int32_t to, std::int32_t of) noexcept {
+    return static_cast<std::size_t>(to < of ? to : to - 1);
+}
 template <class J> void write_row(J& j, std::byte* row, by_rank<source> pieces, std::size_t at, std::size_t n) {
     for (std::int32_t q = 0; q < j.ranks(); ++q)
-        if (q != j.me()) give(j, pieces(q), at, row + static_cast<std::size_t>(q) * n, n);
+        if (q != j.me()) give(j, pieces(q), at, row + place_in_row(q, j.me()) * n, n);
 }
 
 /// mine: what another rank than the root gets. all: asked for at the root.
@@ -220,18 +239,18 @@ template <class J>
 void scatter_in(J& j, by_rank<source> all, std::optional<sink> const& mine, std::size_t size, std::int32_t root) {
     in_pieces(size, most_of_row(j, size), [&](std::size_t at, std::size_t n) {
         if (j.me() == root) {
-            write_row(j, j.begin(n * static_cast<std::size_t>(j.ranks())), all, at, n);
+            write_row(j, j.begin(n * static_cast<std::size_t>(j.ranks() - 1)), all, at, n);
             return j.show();
         }
         j.show_nothing();
         j.see(root);
-        take(*mine, at, j.of(root) + static_cast<std::size_t>(j.me()) * n, n);
+        take(j, *mine, at, j.of(root) + place_in_row(j.me(), root) * n, n);
     });
 }
 template <class Stack> bool scatter_together(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine,
                                              std::size_t size, std::int32_t root) {
     joint<Stack> j{t, speaker::scatter, size};
-    if (!j.takes(size * static_cast<std::size_t>(j.ranks()), size <= t.template limit<"MPT_NODE_PIECE">())) return false;
+    if (!j.takes(size * static_cast<std::size_t>(j.ranks() - 1), size <= t.template limit<"MPT_NODE_PIECE">())) return false;
     return scatter_in(j, all, mine, size, root), true;
 }
 
@@ -261,7 +280,7 @@ template <class J> void allgather_in(J& j, by_rank<place> all, std::size_t large
         j.see_all([&](std::int32_t q) {
             auto const room = all(q).in;
             auto const taken = part(room.size(), at, n);
-            if (taken != 0) take(room, at, j.of(q), taken);
+            if (taken != 0) take(j, room, at, j.of(q), taken);
         });
     });
 }
@@ -271,120 +290,24 @@ template <class Stack> bool allgather_together(team<Stack> const& t, by_rank<pla
     if (!sizes.are_even(t.size()) && is_off<"mpi_allgatherv">(t)) return false;
     joint<Stack> j{t, speaker::allgather, sizes.total};
     if (!j.takes(sizes.largest)) return false;
+    j.is_exchange();
     return allgather_in(j, all, sizes.largest), true;
 }
 
 /// Pieces of one size; this rank's to itself is not moved.
 template <class J> void alltoall_in(J& j, std::size_t size, by_rank<source> mine, by_rank<sink> all) {
     in_pieces(size, most_of_row(j, size), [&](std::size_t at, std::size_t n) {
-        write_row(j, j.begin(n * static_cast<std::size_t>(j.ranks())), mine, at, n);
+        write_row(j, j.begin(n * static_cast<std::size_t>(j.ranks() - 1)), mine, at, n);
         j.show();
-        j.see_all([&](std::int32_t q) { take(all(q), at, j.of(q) + static_cast<std::size_t>(j.me()) * n, n); });
+        j.see_all([&](std::int32_t q) { take(j, all(q), at, j.of(q) + place_in_row(j.me(), q) * n, n); });
     });
 }
 template <class Stack> bool alltoall_together(team<Stack> const& t, std::size_t size, by_rank<source> mine, by_rank<sink> all) {
     joint<Stack> j{t, speaker::alltoall, size};
-    if (!j.takes(size * static_cast<std::size_t>(j.ranks()), size <= t.template limit<"MPT_NODE_PIECE">())) return false;
+    bool const fits = t.size() == 2 || size <= t.template limit<"MPT_NODE_PIECE">();
+    if (!j.takes(size * static_cast<std::size_t>(j.ranks() - 1), fits)) return false;
+    j.is_exchange();
     return alltoall_in(j, size, mine, all), true;
-}
-
-// --- data that are combined -------------------------------------------------------------------------------------------------------
-
-/// How many elements a round brings, and where behind them the part lies that this rank has combined.
-struct cutting {
-    std::size_t ranks, each, part;
-
-    cutting(operand const& op, std::int32_t n, std::size_t chunk) noexcept : ranks{static_cast<std::size_t>(n)} {
-        auto const room =
-            (chunk - cache_line) / std::max<std::size_t>(op.packed, 1); // elements and a part, which is rounded up
-        each = room < 2 ? 0 : (room - 1) * ranks / (ranks + 1);
-        part = (each * op.packed + cache_line - 1) / cache_line * cache_line;
-    }
-    /// What a round takes.
-    std::size_t bytes(operand const& op) const noexcept { return part + (each / ranks + 1) * op.packed; }
-    /// A chunk that holds n elements and a part.
-    static std::size_t chunk_for(operand const& op, std::int32_t n_ranks, std::size_t n) noexcept {
-        return (n + n / static_cast<std::size_t>(n_ranks) + 4) * op.packed + cache_line;
-    }
-    /// The part of n elements that rank q combines.
-    std::size_t first(std::size_t n, std::int32_t q) const noexcept { return n * static_cast<std::size_t>(q) / ranks; }
-    std::size_t count(std::size_t n, std::int32_t q) const noexcept { return first(n, q + 1) - first(n, q); }
-};
-
-/// Of n elements those that others combine: what this rank combines by itself it reads where it lies.
-template <class J> void pack_for_others(J& j, operand const& op, cutting const& cut, std::int32_t me, std::byte const* mine,
-                                        std::size_t n, std::byte* packed) noexcept {
-    if (!op.is_contiguous()) return pack(op, mine, n, packed);
-    auto const end = cut.first(n, me + 1), skip = end * op.packed;
-    j.write(packed, mine, cut.first(n, me) * op.packed);
-    j.write(packed + skip, mine + skip, (n - end) * op.packed);
-}
-
-/// result: null where this rank does not want it.
-template <class Stack> void reduce_in_parts(joint<Stack>& j, operand const& op, fold_order const& order, std::byte const* mine,
-                                            std::byte* result, std::size_t n) {
-    cutting const cut{op, j.ranks(), std::min(j.most(), cutting::chunk_for(op, j.ranks(), n))};
-    std::size_t before = 0; // elements that the last round brought
-    for (std::size_t at = 0;;) {
-        auto const now = std::min(cut.each, n - at);
-        auto* const chunk = j.begin(cut.bytes(op));
-        auto const first = cut.first(before, j.me());
-        auto const part = [&](std::int32_t q) {
-            return q == j.me() && op.is_contiguous() ? op.at(mine, at - before + first) : j.of(q) + first * op.packed;
-        };
-        fold_packed(op, order, cut.count(before, j.me()), part, chunk + cut.part);
-        pack_for_others(j, op, cut, j.me(), op.at(mine, at), now, chunk);
-        j.show();
-        if (now != 0 || result) j.see_all();
-        for (std::int32_t q = 0; result && q < j.ranks(); ++q)
-            unpack(op, j.of(q) + cut.part, cut.count(before, q), op.at(result, at - before + cut.first(before, q)));
-        if (now == 0) return;
-        before = now, at += now;
-    }
-}
-
-template <class J> void show_packed(J& j, operand const& op, std::byte const* from, std::size_t n) {
-    auto* const to = j.begin(n * op.packed);
-    if (op.is_contiguous()) j.write(to, from, n * op.packed);
-    else pack(op, from, n, to);
-    j.show();
-}
-
-/// Who wants the result combines all, in as many rounds as it takes: the others run ahead by a few. What all want, all show; else who
-/// wants the result keeps its own elements where they are, unless they make room for it.
-template <class J> void reduce_flat(J& j, operand const& op, fold_order const& order, std::byte const* mine, std::byte* result,
-                                    std::size_t n, bool all_want) {
-    auto const each = std::max<std::size_t>(1, j.stretch() / std::max<std::size_t>(op.packed, 1)); // elements
-    bool const keeps = op.is_contiguous() && mine != result, shows = !result || all_want || !keeps;
-    in_pieces(n, each, [&](std::size_t at, std::size_t now) {
-        if (!shows) j.show_nothing();
-        else show_packed(j, op, op.at(mine, at), now);
-        if (!result) return;
-        j.see_all();
-        auto const lies_at = [&](std::int32_t q) { return keeps && q == j.me() ? op.at(mine, at) : j.of(q); };
-        fold(op, order, now, lies_at, op.at(result, at));
-    });
-}
-
-/// From so many ranks on each combines a part of large data. Of two each combines all; three go by messages, but to a root, who combines
-/// all while they run ahead.
-/// origin: two ranks on two cores, allreduce by parts 1.5 to 2 times as long at 64 KiB and 1 MiB, four and eight by parts
-/// 0.3 to 1.1 times; reduce flat 0.9 and 0.75 times (AMD EPYC, Zen 5)
-inline constexpr std::int32_t parts_ranks = 4;
-
-/// mine: may be the result's memory. result: null where this rank does not want it.
-template <class Stack> bool reduce_together(team<Stack> const& t, speaker s, operand const& op, fold_order const& order,
-                                            std::byte const* mine, std::byte* result, std::size_t n) {
-    auto const size = n * op.packed;
-    joint<Stack> j{t, s, size};
-    bool const large = size > std::max(node_room<typename Stack::world_type>::piece, t.template limit<"MPT_NODE_FLAT">());
-    bool const in_parts = large && t.size() >= parts_ranks;
-    bool const fits = in_parts ? cutting{op, t.size(), chunk_bytes(t)}.each != 0
-                               : !large || ((s == speaker::reduce || t.size() == 2) && op.packed <= chunk_bytes(t));
-    if (!j.takes(size, fits)) return false;
-    if (in_parts) reduce_in_parts(j, op, order, mine, result, n);
-    else reduce_flat(j, op, order, mine, result, n, s == speaker::allreduce);
-    return true;
 }
 
 } // namespace mpt::inline v0::coll::detail

@@ -37,9 +37,14 @@ inline constexpr std::size_t operations = 14;
 /// right[i] = left[i] op right[i], for n elements side by side, each as long as its extent. The arrays do not overlap.
 using kernel = void (*)(std::byte const* left, std::byte* right, std::size_t n) noexcept;
 
+/// result[i] = left[i] op right[i]. The arrays do not overlap.
+using merger = void (*)(std::byte const* left, std::byte const* right, std::byte* result, std::size_t n) noexcept;
+
 /// The fastest of this processor's. Null: the operation is not defined on these elements.
 kernel find_kernel(operation op, element_kind kind) noexcept;
 /// One that every processor has; its results are the same, bit by bit.
 kernel find_plain_kernel(operation op, element_kind kind) noexcept;
+/// Of the same results, into memory of their own. Null: there is none; copy, and combine.
+merger find_merger(operation op, element_kind kind) noexcept;
 
 } // namespace mpt::inline v0

@@ -48,15 +48,17 @@ private:
     datatype type_;
     bool commutes_;
     kernel kernel_; // of a predefined operation
+    merger merger_; // of some predefined operations
     function function_;
     std::ptrdiff_t shift_; // bytes from a buffer to its origin
 
 public:
     /// f commutes: its operands may come in any order.
     typed_operation(datatype type, function f, bool commutes = false)
-        : typed_operation{std::move(type), commutes, nullptr, std::move(f)} {}
+        : typed_operation{std::move(type), commutes, nullptr, nullptr, std::move(f)} {}
     /// Throws mpi_error(error_class::op) where the one is not defined on the other.
-    typed_operation(datatype const& type, operation what) : typed_operation{type, true, kernel_of(type, what), {}} {}
+    typed_operation(datatype const& type, operation what)
+        : typed_operation{type, true, kernel_of(type, what), find_merger(what, type.element()), {}} {}
 
     datatype const& type() const noexcept { return type_; }
     bool commutes() const noexcept { return commutes_; }
@@ -72,8 +74,8 @@ public:
     }
 
 protected:
-    typed_operation(datatype type, bool commutes, kernel k, function f)
-        : type_{std::move(type)}, commutes_{commutes}, kernel_{k}, function_{std::move(f)},
+    typed_operation(datatype type, bool commutes, kernel k, merger m, function f)
+        : type_{std::move(type)}, commutes_{commutes}, kernel_{k}, merger_{m}, function_{std::move(f)},
           shift_{type_.true_lower_bound() & -std::ptrdiff_t{__STDCPP_DEFAULT_NEW_ALIGNMENT__}} {}
 
 private:
@@ -116,7 +118,13 @@ inline typed_operation::operator coll::operand() const noexcept {
     o.combine = [](void* what, std::byte const* left, std::byte* right, std::size_t n) {
         static_cast<typed_operation const*>(what)->combine(left, right, n);
     };
-    if (type_.is_contiguous(2) && low == 0) return o;
+    if (type_.is_contiguous(2) && low == 0) {
+        if (merger_)
+            o.merge = [](void* what, std::byte const* left, std::byte const* right, std::byte* result, std::size_t n) {
+                static_cast<typed_operation const*>(what)->merger_(left, right, result, n);
+            };
+        return o;
+    }
     o.read = [](void* what, std::byte const* origin, std::size_t offset, std::span<std::byte> into) noexcept {
         static_cast<typed_operation const*>(what)->read(origin, offset, into);
     };

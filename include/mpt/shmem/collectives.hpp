@@ -42,19 +42,27 @@ inline std::span<std::byte const> data(void const* at, std::size_t n) noexcept {
 /// The operation on elements of a kind, as collectives want it. Throws mpt::error(argument) where it is not defined.
 class reduction_of {
     kernel combine_;
+    merger merge_; // may be missing
     std::size_t size_;
 
 public:
-    reduction_of(operation op, element_kind kind) : combine_{find_kernel(op, kind)}, size_{facts(kind).size} {
+    reduction_of(operation op, element_kind kind)
+        : combine_{find_kernel(op, kind)}, merge_{find_merger(op, kind)}, size_{facts(kind).size} {
         if (!combine_)
             throw error{errc::argument, "mpt: this reduction is not defined on elements of " + std::string{facts(kind).name}};
     }
     std::size_t size() const noexcept { return size_; }
     coll::operand operand() noexcept {
-        return coll::operand::array(size_, true, &combine_,
-                                    [](void* f, std::byte const* left, std::byte* right, std::size_t n) {
-                                        (*static_cast<kernel*>(f))(left, right, n);
-                                    });
+        coll::operand::merger const merge = [](void* f, std::byte const* left, std::byte const* right, std::byte* result,
+                                               std::size_t n) {
+            static_cast<reduction_of*>(f)->merge_(left, right, result, n);
+        };
+        return coll::operand::array(
+            size_, true, this,
+            [](void* f, std::byte const* left, std::byte* right, std::size_t n) {
+                static_cast<reduction_of*>(f)->combine_(left, right, n);
+            },
+            merge_ ? merge : nullptr);
     }
 };
 } // namespace detail

@@ -15,16 +15,15 @@
 ///   in the first round, so ranks stay in step where one round is all, and in a broadcast of any size.
 ///
 ///   Swap      Of two ranks in exchanges, where each writes and reads as much, a rank writes where it has read last, in the other's memory or
-///             its own: those lines it has at hand, while what it wrote itself the other has taken since. Another reason to have many: see
-///             node_room. origin: two ranks without a cache in common, AMD EPYC, Zen 4: 512 KiB written in 217 us to one's own memory, in 13
-///             to what was read last; around the caches 35
+///             its own: those lines it has at hand, while what it wrote itself the other has taken since. origin: two ranks without a cache
+///             in common, AMD EPYC, Zen 4, bare program: 512 KiB written in 217 us to one's own memory, in 13 to what was read last
 ///   Waiting   is the lane's: spinning, yielding, sleeping on its bell, while other requests go on (stack/lane.hpp). Who shows
 ///             something rings all others' bells: a load each.
 ///   End       is local. A rank that frees the communicator leaves every part; a part is used again when all have left it
 ///             (mem/parts.hpp).
 ///   Memory    24 KiB a rank, and 16 chunks (of more than 8 ranks 128 of all, at least 4 of each) where data are larger than 1 KiB, both in
-///             the rank's slice. A round takes as much of it as its data are long (coll/recycled.hpp): a root runs ahead by as many
-///             rounds as there are whole chunks, and by up to 63 of less.
+///             the rank's slice; of two ranks as much again to swap. A round takes as much of it as its data are long
+///             (coll/recycled.hpp): a root runs ahead by as many rounds as there are whole chunks, and by up to 63 of less.
 ///   Limit     after gathers and scatters whose sizes differ and exceed a chunk, and reduces of more than 16 KiB, ranks are out of step: the
 ///             communicator is of no use.
 ///             Ranks that all reach each other through mapped memory; up to MPT_NODE_RANKS of them, because each looks at all others.

@@ -233,6 +233,9 @@ TYPED_TEST(shmem_collectives, ranges_that_are_too_short_are_refused_before_anyth
         std::vector<int> one(1), into(3);
         using enum mpt::error_class;
         expect_error(arg, {"broadcast", "has 1 elements", "needs 2"}, [&] { broadcast(t, one, two, 0); });
+        for (auto const root : {-1, 2})
+            expect_error(mpt::error_class::rank, {"broadcast", root < 0 ? "root is -1" : "root is 2", "0 to 1"},
+                         [&] { broadcast(t, into, two, root); });
         expect_error(arg, {"fcollect", "has 3 elements", "needs 4"}, [&] { fcollect(t, into, two); });
         expect_error(truncate, {"collect", "16 bytes come", "room for 12"}, [&] { collect(t, into, two); });
         expect_error(arg, {"alltoall", "3 elements", "each of 2 PEs"}, [&] { alltoall(t, into, three); });

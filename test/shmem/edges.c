@@ -98,7 +98,7 @@ static void no_team(void) {
     EXPECT(shmem_team_create_ctx(SHMEM_TEAM_INVALID, 0, &ctx) != 0 && ctx == SHMEM_CTX_INVALID);
     EXPECT(shmem_ctx_get_team(SHMEM_CTX_INVALID, &none) != 0 && none == SHMEM_TEAM_INVALID);
     EXPECT(shmem_ctx_get_team(SHMEM_CTX_DEFAULT, &none) == 0 && none == SHMEM_TEAM_WORLD);
-    shmem_team_destroy(SHMEM_TEAM_INVALID), shmem_team_destroy(SHMEM_TEAM_WORLD), shmem_ctx_destroy(SHMEM_CTX_INVALID);
+    shmem_team_destroy(SHMEM_TEAM_INVALID), shmem_ctx_destroy(SHMEM_CTX_INVALID);
     /* Order and hints do nothing without a context; a session may be begun twice, and ended more often. */
     int const me = shmem_my_pe();
     shmem_ctx_session_config_t const calls = {10};

@@ -6,6 +6,7 @@
 
 static int there[4], flag;
 static uint64_t a_signal;
+static long work[1], numbers[4];
 
 static char large[1 << 20], other[1 << 20];
 static void* use_always(void* ctx) {
@@ -62,6 +63,25 @@ int main(int argc, char** argv) {
     IS("no team") shmem_int_sum_reduce(SHMEM_TEAM_INVALID, there, heap, 2);
     IS("old team") { shmem_team_destroy(team), shmem_team_sync(team); }
     IS("root") shmem_int_broadcast(team, there, heap, 2, 1);
+    IS("root of a set") shmem_broadcast64(numbers, numbers, 0, -1, 0, 0, 1, work);
+    IS("root beyond a set") shmem_broadcast64(numbers, numbers, 0, 99, 0, 0, 1, work);
+    IS("first of a set") shmem_barrier(2, 0, 1, work);
+    IS("stride of a set") shmem_sync(0, -1, 1, work);
+    IS("size of a set") shmem_long_sum_to_all(numbers, numbers, 4, 0, 1, 2, numbers, work);
+    IS("set of others") shmem_fcollect64(numbers, numbers, 1, 1, 0, 1, work);
+    IS("list of PEs") shmem_pe_quiet((int[]){1, 99}, 2);
+    IS("list of a context's PEs") shmem_ctx_pe_quiet(ctx, (int[]){-1}, 1);
+    IS("no list of PEs") shmem_pe_quiet(NULL, 1);
+    IS("default context ends") shmem_ctx_destroy(SHMEM_CTX_DEFAULT);
+    IS("context ends twice") { shmem_ctx_destroy(ctx), shmem_ctx_destroy(ctx); }
+    IS("team of an old context") { shmem_ctx_destroy(ctx), shmem_ctx_get_team(ctx, &team); }
+    IS("all PEs' team ends") shmem_team_destroy(SHMEM_TEAM_WORLD);
+    IS("team ends twice") { shmem_team_destroy(team), shmem_team_destroy(team); }
+    IS("node's team ends") {
+        team = SHMEM_TEAM_SHARED;
+        shmemx_team_destroy(&team);
+    }
+    IS("size of an old team") { shmem_team_destroy(team), shmem_team_n_pes(team); }
     IS("reduce overlap") shmem_int_sum_reduce(team, there, there + 1, 2);
     IS("signal op") shmem_int_put_signal(there, mine, 1, &a_signal, 1, 7, 0);
     IS("signal") shmem_int_put_signal(there, mine, 1, (uint64_t*)(void*)mine, 1, SHMEM_SIGNAL_SET, 0);

@@ -6,8 +6,6 @@
 
 #include <mpt/core/atomics.hpp>
 
-#include "far.hpp"
-
 namespace mpt::c::shmem {
 
 namespace {
@@ -34,26 +32,63 @@ void asking::refuse(std::string const& what) const { give_up(("mpt: " + std::str
 asking::asking(char const* function) : function_{function} {
     if (!running()) refuse(entered() ? "called after shmem_finalize" : "called before shmem_init");
 }
-asking& asking::context(shmem_ctx_t ctx, char const* name) {
+asking& asking::known(shmem_ctx_t ctx, char const* name) {
     auto const& slot = the_contexts[place_in_table(ctx)];
     if (ctx == SHMEM_CTX_INVALID) refuse(std::string{name} + " is SHMEM_CTX_INVALID");
     if (slot.handle != ctx) refuse(std::string{name} + " is no context, or one that was destroyed");
+    return *this;
+}
+asking& asking::context(shmem_ctx_t ctx, char const* name) {
+    known(ctx, name);
     if (promised(ctx).is_another_threads) refuse(std::string{name} + " is private, and another thread made it");
     return *this;
+}
+asking& asking::old_context(shmem_ctx_t ctx, char const* name) {
+    if (ctx == SHMEM_CTX_DEFAULT) refuse(std::string{name} + " is SHMEM_CTX_DEFAULT, which lasts as long as the job");
+    return any_context(ctx, name);
 }
 asking& asking::team(shmem_team_t team, char const* name) {
     if (team == SHMEM_TEAM_INVALID) refuse(std::string{name} + " is SHMEM_TEAM_INVALID");
     if (!is_team(team)) refuse(std::string{name} + " is no team, or one that was destroyed");
     return *this;
 }
-asking& asking::pe(shmem_ctx_t ctx, int pe, char const* name) {
-    auto const size = ctx == SHMEM_CTX_DEFAULT ? all().size : context_of(ctx).size;
+asking& asking::old_team(shmem_team_t team, char const* name) {
+    if (team == SHMEM_TEAM_WORLD || team == SHMEM_TEAM_SHARED)
+        refuse(std::string{name} + " is " + (team == SHMEM_TEAM_WORLD ? "SHMEM_TEAM_WORLD" : "SHMEM_TEAM_SHARED") +
+               ", which lasts as long as the job");
+    return team_or_none(team, name);
+}
+asking& asking::old_team(shmem_team_t const* team, char const* name) {
+    if (!team) refuse(std::string{name} + " is a null pointer");
+    return old_team(*team, name);
+}
+asking& asking::active_set(set const& who) {
+    auto const [start, log_stride, size] = who;
+    auto const me = all().me;
+    within(start, all().size, "PE_start");
+    within(log_stride, 31, "logPE_stride");
+    auto const most = ((all().size - 1 - start) >> log_stride) + 1;
+    if (size < 1 || size > most)
+        refuse("PE_size is " + std::to_string(size) + "; allowed: 1 to " + std::to_string(most) + " with PE_start " +
+               std::to_string(start) + " and logPE_stride " + std::to_string(log_stride));
+    if (auto const nth = (me - start) >> log_stride; me < start || nth >= size || start + (nth << log_stride) != me)
+        refuse("PE_start " + std::to_string(start) + ", logPE_stride " + std::to_string(log_stride) + " and PE_size " +
+               std::to_string(size) + " are an active set without the caller, PE " + std::to_string(me));
+    return *this;
+}
+asking& asking::within(int pe, int size, char const* name) {
     if (pe < 0 || pe >= size) refuse(std::string{name} + " is " + std::to_string(pe) + "; allowed: " + up_to(size));
     return *this;
 }
-asking& asking::root(shmem_team_t team, int pe, char const* name) {
-    auto const size = team_size(team);
-    if (pe < 0 || pe >= size) refuse(std::string{name} + " is " + std::to_string(pe) + "; allowed: " + up_to(size));
+asking& asking::pe(shmem_ctx_t ctx, int pe, char const* name) {
+    return within(pe, ctx == SHMEM_CTX_DEFAULT ? all().size : context_of(ctx).size, name);
+}
+asking& asking::pes(shmem_ctx_t ctx, int const* pes, std::size_t n, char const* name) {
+    if (ctx == SHMEM_CTX_INVALID || n == 0) return *this;
+    if (!pes) refuse(std::string{name} + " is a null pointer");
+    auto const size = ctx == SHMEM_CTX_DEFAULT ? all().size : context_of(ctx).size;
+    for (std::size_t i = 0; i < n; ++i)
+        if (pes[i] < 0 || pes[i] >= size) within(pes[i], size, (std::string{name} + "[" + std::to_string(i) + "]").c_str());
     return *this;
 }
 asking& asking::symmetric(void const* at, std::size_t n, char const* name) {

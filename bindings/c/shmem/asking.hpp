@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-#include "state.hpp"
+#include "far.hpp"
 
 #pragma GCC visibility push(hidden)
 namespace mpt::c::shmem {
@@ -22,10 +22,25 @@ public:
     explicit asking(char const* function);
     asking& context(shmem_ctx_t ctx, char const* name);
     asking& context_or_none(shmem_ctx_t ctx, char const* name) { return ctx == SHMEM_CTX_INVALID ? *this : context(ctx, name); }
+    /// A context, whichever thread's, or SHMEM_CTX_INVALID.
+    asking& any_context(shmem_ctx_t ctx, char const* name) { return ctx == SHMEM_CTX_INVALID ? *this : known(ctx, name); }
+    /// The same, and not the default one: it ends.
+    asking& old_context(shmem_ctx_t ctx, char const* name);
     asking& team(shmem_team_t team, char const* name);
+    asking& team_or_none(shmem_team_t team, char const* name) {
+        return team == SHMEM_TEAM_INVALID ? *this : this->team(team, name);
+    }
+    /// The same, and not one of the job's: it ends.
+    asking& old_team(shmem_team_t team, char const* name);
+    asking& old_team(shmem_team_t const* team, char const* name);
+    /// PEs that there are, the caller among them.
+    asking& active_set(set const& who);
     /// A PE by the numbers of a context.
     asking& pe(shmem_ctx_t ctx, int pe, char const* name);
-    asking& root(shmem_team_t team, int pe, char const* name);
+    /// Each of n PEs; of SHMEM_CTX_INVALID: any.
+    asking& pes(shmem_ctx_t ctx, int const* pes, std::size_t n, char const* name);
+    asking& root(shmem_team_t team, int pe, char const* name) { return within(pe, team_size(team), name); }
+    asking& root(set const& who, int pe, char const* name) { return within(pe, who.size, name); }
     /// n bytes of one block of the symmetric heap, or of static data.
     asking& symmetric(void const* at, std::size_t n, char const* name);
     asking& signal_op(int op, char const* name);
@@ -36,6 +51,8 @@ public:
     asking& apart_here(shmem_ctx_t ctx, int pe, void const* dest, std::size_t n, void const* source, std::size_t m);
 
 private:
+    asking& known(shmem_ctx_t ctx, char const* name);
+    asking& within(int pe, int size, char const* name);
     asking& in_block(void const* at, std::size_t n, char const* name);
     [[noreturn]] void refuse(std::string const& what) const;
     friend class using_context;

@@ -12,7 +12,10 @@ TABLE = HERE / 'shmem_api.tbl'
 WORDS = {'types': True, 'sized': True, 'sizes': True, 'ctx': False, 'ctx_or_none': False, 'generic': False, 'returns': True, 'since': True,
          'deprecated': False, 'extension': False, 'apart': True, 'noreturn': False, 'later': False, 'anytime': False}
 ALL_SIZES = '8,16,32,64,128,mem'
-CHECKS = ('symmetric', 'ours', 'pe', 'root', 'context', 'context_or_none', 'team', 'signal_op', 'comparison')
+CHECKS = ('symmetric', 'ours', 'pe', 'pes', 'root', 'set_root', 'active_set', 'context', 'context_or_none', 'any_context', 'old_context', 'team',
+          'team_or_none', 'old_team', 'signal_op', 'comparison')
+MEASURED = ('symmetric', 'ours', 'pes')  # how many elements stands in brackets
+SET = ('PE_start', 'logPE_stride', 'PE_size')  # the arguments that name an active set
 PARAMETER = re.compile(r'(\w+): (\w+)(?:\[(.*)\])?$')
 SAME_TYPE = {'int8_t': 'signed char', 'int16_t': 'short', 'int32_t': 'int', 'int64_t': 'long', 'ptrdiff_t': 'long', 'uint8_t': 'unsigned char',
              'uint16_t': 'unsigned short', 'uint32_t': 'unsigned int', 'uint64_t': 'unsigned long', 'size_t': 'unsigned long'}  # LP64
@@ -202,8 +205,10 @@ class Api:
                 self.report.fault(family.line, f'{family.name}: types= and @ go together')
                 continue
             for p in family.parameters:
-                if p.kind.check in ('symmetric', 'ours') and not p.length and not family.later:
+                if p.kind.check in MEASURED and not p.length and not family.later:
                     self.report.fault(family.line, f'{family.name}: {p.name} does not say how many elements')
+                if p.kind.check in ('set_root', 'active_set') and not {*SET} <= {q.name for q in family.parameters}:
+                    self.report.fault(family.line, f'{family.name}: {p.name} goes with {", ".join(SET)}')
             for f in family.functions():
                 if f.name in names:
                     self.report.fault(family.line, f'{f.name} is there twice; first in line {names[f.name]}')

@@ -24,18 +24,28 @@ def bytes_of(function, parameter):
     return f'({parameter.length}) * {width}'
 
 
+FIRST = ('context', 'context_or_none', 'team', 'active_set')  # what others are counted by
+
+
 def check(function, p):
     """What a debug build asks of one argument."""
     context = 'ctx' if function.ctx else 'SHMEM_CTX_DEFAULT'
-    name = f'"{p.name}"'
+    name, active_set = f'"{p.name}"', f'set{{{", ".join(families.SET)}}}'
     return {
         'symmetric': lambda: f'.symmetric({p.name}, {bytes_of(function, p)}, {name})',
         'ours': lambda: f'.symmetric({p.name}, {bytes_of(function, p)}, {name})',
         'pe': lambda: f'.pe({context}, {p.name}, {name})',
+        'pes': lambda: f'.pes({context}, {p.name}, {p.length}, {name})',
         'root': lambda: f'.root(team, {p.name}, {name})',
+        'set_root': lambda: f'.root({active_set}, {p.name}, {name})',
+        'active_set': lambda: f'.active_set({active_set})',
         'context': lambda: f'.context({p.name}, {name})',
         'context_or_none': lambda: f'.context_or_none({p.name}, {name})',
+        'any_context': lambda: f'.any_context({p.name}, {name})',
+        'old_context': lambda: f'.old_context({p.name}, {name})',
         'team': lambda: f'.team({p.name}, {name})',
+        'team_or_none': lambda: f'.team_or_none({p.name}, {name})',
+        'old_team': lambda: f'.old_team({p.name}, {name})',
         'signal_op': lambda: f'.signal_op({p.name}, {name})',
         'comparison': lambda: f'.comparison({p.name}, {name})',
         None: lambda: '',
@@ -58,7 +68,8 @@ def apart(function):
 def checks(function):
     if 'anytime' in function.family.words:
         return ''
-    asked = ''.join(check(function, p) for p in function.parameters()) + apart(function)
+    in_order = sorted(function.parameters(), key=lambda p: p.kind.check not in FIRST)
+    asked = ''.join(check(function, p) for p in in_order) + apart(function)
     return f'    if constexpr (checked) asking{{"{function.name}"}}{asked};'
 
 

@@ -30,6 +30,8 @@ kind PE check=pe: who
     int
 kind TEAM check=team: a team
     shmem_team_t
+kind SIZE check=active_set: how many
+    int
 kind MORE: whatever
     ...
 section First:
@@ -46,6 +48,9 @@ shmem_@_sum_reduce types=sums generic apart=may returns=int since=1.5: Sums.
 section Second:
 shmem_fence ctx_or_none since=1.3: Orders.
     -> fence(ctx)
+shmem_meet since=1.3: Meets.
+    dest: DEST[1], PE_start: COUNT, logPE_stride: COUNT, PE_size: SIZE
+    -> meet(set{PE_start, logPE_stride, PE_size})
 shmem_more anytime noreturn returns=void* since=1.3: More.
     pe: PE, more: MORE
     -> more(pe)
@@ -70,7 +75,8 @@ FAULTS = [
     ('a kind without a type', '    shmem_team_t\n', '', 'kind TEAM has no type below it'),
     ('a type without a place', 'shmem_@_g types=rma', 'shmem_g types=rma', 'shmem_g: types= and @ go together'),
     ('memory without a length', 'dest: DEST[n], source: SOURCE[n]', 'dest: DEST, source: SOURCE[n]', 'dest does not say how many elements'),
-    ('a function twice', 'shmem_@_sum_reduce', 'shmem_@_put', 'shmem_int_put is there twice; first in line 24'),
+    ('a function twice', 'shmem_@_sum_reduce', 'shmem_@_put', 'shmem_int_put is there twice; first in line 26'),
+    ('a set without its first PE', 'PE_start: COUNT, ', '', 'shmem_meet: PE_size goes with PE_start, logPE_stride, PE_size'),
     ('nothing to do', '    -> fence(ctx)\n', '', 'shmem_fence does not say what it does'),
     ('something to do, but not yet', 'Nothing.\n    pe: PE\n', 'Nothing.\n    pe: PE -> none()\n', 'shmem_none says what it does, but is not there yet'),
     ('no sentence', ': Orders.', ':', 'shmem_fence has no sentence'),
@@ -103,6 +109,7 @@ ENTRY_LINES = [
     '.apart_here(SHMEM_CTX_DEFAULT, pe, dest, (nelems) * sizeof(int), source, (nelems) * sizeof(int));',
     'asking{"shmem_ctx_put8"}.context(ctx, "ctx").symmetric(dest, (nelems) * 1, "dest").pe(ctx, pe, "pe")',
     'asking{"shmem_int_sum_reduce"}.team(team, "team").symmetric(', ', true);',
+    'asking{"shmem_meet"}.active_set(set{PE_start, logPE_stride, PE_size}).symmetric(dest',
     'return get_one<int64_t>(SHMEM_CTX_DEFAULT, source, pe);', 'void shmem_fence(void) __attribute__((weak, alias("pshmem_fence")));',
     'void pshmem_ctx_fence(shmem_ctx_t ctx) {', 'asking{"shmem_ctx_fence"}.context_or_none(ctx, "ctx");', 'void *pshmem_more(int pe, ...) { return more(pe); }',
 ]

@@ -69,9 +69,12 @@ public:
 
 template <class Stack> void sync(team<Stack>& t) { coll::barrier(t.native()); }
 
-/// is_set: of an active set, where the root's dest is not written.
+/// is_set: of an active set, where the root's dest is not written. Throws mpt::error(rank_range) where the root is no PE of the team.
 template <class Stack>
 void broadcast(team<Stack>& t, void* dest, void const* source, std::size_t n, rank root, bool is_set = false) {
+    if (!t.has(root))
+        throw error{errc::rank_range, "mpt: broadcast: the root is " + std::to_string(root.value) + "; allowed: 0 to " +
+                                          std::to_string(t.size() - 1)};
     bool const mine = t.me() == root;
     auto* const at = static_cast<std::byte*>(mine ? const_cast<void*>(source) : dest); // of the root it is read only
     coll::broadcast(t.native(), coll::place{std::span{at, n}}, root);

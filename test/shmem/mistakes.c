@@ -87,6 +87,20 @@ int main(int argc, char** argv) {
     IS("signal") shmem_int_put_signal(there, mine, 1, (uint64_t*)(void*)mine, 1, SHMEM_SIGNAL_SET, 0);
     IS("cmp") shmem_int_test(&flag, 9, 1);
     IS("iput") shmem_int_iput(heap, mine, (ptrdiff_t)1 << 40, 1, 4, 0);
+    IS("iput backwards") shmem_int_iput(heap + 2, mine, -1, 1, 4, 0);
+    IS("iget of static data backwards") shmem_int_iget(mine, there, 1, -((ptrdiff_t)1 << 40), 2, 0);
+    IS("iput without a stride") shmem_int_iput(heap + 4, mine, 0, 1, 4, 0);
+    IS("ibput beyond all") shmem_int_ibput(heap, mine, PTRDIFF_MAX, 1, 1, 1 << 20, 0);
+    IS("bytes beyond 64 bits") shmem_long_put(numbers, numbers, (size_t)1 << 61, 0);
+    IS("no source") shmem_int_put(there, NULL, 2, 0);
+    IS("no dest") shmem_ctx_getmem(ctx, NULL, there, 2, 0);
+    IS("nowhere to fetch") shmem_long_atomic_fetch_nbi(NULL, numbers, 0);
+    IS("no values") shmem_long_test_all_vector(numbers, 1, NULL, SHMEM_CMP_EQ, NULL);
+    IS("crooked add") shmem_long_atomic_add((long*)(void*)((char*)numbers + 4), 1, 0);
+    IS("crooked fetch") shmem_int_atomic_fetch((int*)(void*)((char*)heap + 2), 0);
+    IS("crooked signal") shmem_signal_add((uint64_t*)(void*)((char*)numbers + 1), 1, 0);
+    IS("crooked wait") shmem_long_wait_until((long*)(void*)((char*)numbers + 4), SHMEM_CMP_EQ, 0);
+    IS("crooked lock") shmem_set_lock((long*)(void*)((char*)numbers + 4));
     IS("free") shmem_free(heap + 1);
     IS("after") { shmem_finalize(), shmem_barrier_all(); }
     shmem_finalize();

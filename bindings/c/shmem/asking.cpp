@@ -15,6 +15,9 @@ std::string text(void const* address) {
     std::snprintf(digits.data(), digits.size(), "%p", address);
     return digits.data();
 }
+std::string text(extent_of const& n) {
+    return std::to_string(n.after) + " bytes" + (n.before > 0 ? " and " + std::to_string(n.before) + " before it" : "");
+}
 std::string up_to(int size) { return "0 to " + std::to_string(size - 1); }
 
 /// Whether a call is in a context of one thread at a time.
@@ -91,24 +94,32 @@ asking& asking::pes(shmem_ctx_t ctx, int const* pes, std::size_t n, char const* 
         if (pes[i] < 0 || pes[i] >= size) within(pes[i], size, (std::string{name} + "[" + std::to_string(i) + "]").c_str());
     return *this;
 }
-asking& asking::symmetric(void const* at, std::size_t n, char const* name) {
-    if (n == 0) return *this;
+asking& asking::symmetric(void const* at, extent_of const& n, char const* name) {
+    if (n.before == 0 && n.after == 0) return *this;
     if (!is_symmetric(at))
         refuse(std::string{name} + " (" + text(at) + ") is not symmetric: neither in the symmetric heap nor static data");
     if (is_in_heap(at)) return in_block(at, n, name);
-    if (!is_symmetric(at, n))
-        refuse(std::string{name} + " (" + text(at) + ") has less than " + std::to_string(n) + " bytes of symmetric memory");
+    if (!is_symmetric_around(at, n.before, n.after))
+        refuse(std::string{name} + " (" + text(at) + ") has less than " + text(n) + " of symmetric memory");
     return *this;
 }
-asking& asking::in_block(void const* at, std::size_t n, char const* name) {
+asking& asking::in_block(void const* at, extent_of const& n, char const* name) {
     auto const block = block_around(at);
     if (block.bytes == 0)
         refuse(std::string{name} + " (" + text(at) + ") is in no block of the symmetric heap, or in one that was freed");
     auto const before = static_cast<std::size_t>(static_cast<std::byte const*>(at) - static_cast<std::byte const*>(block.at));
-    if (before > block.bytes || n > block.bytes - before)
-        refuse(std::string{name} + " (" + text(at) + ", " + std::to_string(n) +
-               " bytes) leaves its block of the symmetric heap, " + text(block.at) + " with " + std::to_string(block.bytes) +
-               " bytes");
+    if (before > block.bytes || n.after > block.bytes - before || n.before > before)
+        refuse(std::string{name} + " (" + text(at) + ", " + text(n) + ") leaves its block of the symmetric heap, " +
+               text(block.at) + " with " + std::to_string(block.bytes) + " bytes");
+    return *this;
+}
+asking& asking::aligned(void const* at, std::size_t width, char const* name) {
+    if (reinterpret_cast<std::uintptr_t>(at) % width != 0)
+        refuse(std::string{name} + " (" + text(at) + ") is no multiple of its element's " + std::to_string(width) + " bytes");
+    return *this;
+}
+asking& asking::given(void const* at, std::size_t n, char const* name) {
+    if (n > 0 && !at) refuse(std::string{name} + " is a null pointer, and " + std::to_string(n) + " bytes are asked of it");
     return *this;
 }
 asking& asking::signal_op(int op, char const* name) {

@@ -14,6 +14,25 @@
 #pragma GCC visibility push(hidden)
 namespace mpt::c::shmem {
 
+/// What a call touches around an address, in elements or bytes: before it, and from it on. More than there can be is the most.
+struct extent_of {
+    std::size_t before, after;
+};
+inline std::size_t bytes(std::size_t n, std::size_t width) noexcept {
+    std::size_t all = 0;
+    return __builtin_mul_overflow(n, width, &all) ? ~std::size_t{0} : all;
+}
+inline extent_of bytes(extent_of const& e, std::size_t width) noexcept {
+    return {bytes(e.before, width), bytes(e.after, width)};
+}
+/// n blocks with strides, which may go backwards.
+inline extent_of extent(std::size_t n, std::ptrdiff_t stride, std::size_t block = 1) noexcept {
+    if (n == 0 || block == 0) return {0, 0};
+    if (stride < 0) return {bytes(n - 1, std::size_t{0} - static_cast<std::size_t>(stride)), block};
+    auto const last = bytes(n - 1, static_cast<std::size_t>(stride));
+    return {0, last > ~block ? ~std::size_t{0} : last + block};
+}
+
 class asking {
     char const* function_;
 
@@ -42,7 +61,13 @@ public:
     asking& root(shmem_team_t team, int pe, char const* name) { return within(pe, team_size(team), name); }
     asking& root(set const& who, int pe, char const* name) { return within(pe, who.size, name); }
     /// n bytes of one block of the symmetric heap, or of static data.
-    asking& symmetric(void const* at, std::size_t n, char const* name);
+    asking& symmetric(void const* at, std::size_t n, char const* name) { return symmetric(at, extent_of{0, n}, name); }
+    asking& symmetric(void const* at, extent_of const& n, char const* name);
+    /// What is changed or read as a whole.
+    asking& aligned(void const* at, std::size_t width, char const* name);
+    /// The caller's memory, of which only the null pointer is known to be none.
+    asking& given(void const* at, std::size_t n, char const* name);
+    asking& given(void const* at, extent_of const& n, char const* name) { return given(at, n.after, name); }
     asking& signal_op(int op, char const* name);
     asking& comparison(int cmp, char const* name);
     /// dest and source are different memory, or (where that may be) the same.
@@ -53,7 +78,7 @@ public:
 private:
     asking& known(shmem_ctx_t ctx, char const* name);
     asking& within(int pe, int size, char const* name);
-    asking& in_block(void const* at, std::size_t n, char const* name);
+    asking& in_block(void const* at, extent_of const& n, char const* name);
     [[noreturn]] void refuse(std::string const& what) const;
     friend class using_context;
 };

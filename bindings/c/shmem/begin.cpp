@@ -114,9 +114,11 @@ bool is_symmetric(void const* address) noexcept {
     auto& e = here();
     return e.env && e.memory().is_symmetric(address);
 }
-bool is_symmetric(void const* address, std::size_t n) noexcept {
-    auto const* const first = static_cast<std::byte const*>(address);
-    return n <= 1 || here().memory().is_symmetric(first + n - 1);
+bool is_symmetric_around(void const* address, std::size_t before, std::size_t after) noexcept {
+    auto const at = reinterpret_cast<std::uintptr_t>(address);
+    if (before > at || after > ~at) return false;
+    return is_symmetric(reinterpret_cast<void const*>(at - before)) &&
+           (after <= 1 || is_symmetric(reinterpret_cast<void const*>(at + after - 1)));
 }
 bool is_in_heap(void const* address) noexcept { return here().memory().in_heap(address, 1); }
 heap_block block_around(void const* address) {

@@ -344,9 +344,5 @@ template <class T> int scan(shmem_team_t team, T* dest, T const* source, std::si
 /// A count of the interface of active sets, whose counts are int.
 inline std::size_t times(int n) noexcept { return n > 0 ? static_cast<std::size_t>(n) : 0; }
 inline std::size_t pes(shmem_team_t team) { return times(team_size(team)); }
-/// How many elements lie between the first and the last of n blocks with strides; where these go backwards, those of the first alone.
-inline std::size_t extent(std::size_t n, std::ptrdiff_t stride, std::size_t block = 1) noexcept {
-    return n == 0 ? 0 : stride < 0 ? block : (n - 1) * static_cast<std::size_t>(stride) + block;
-}
 
 } // namespace mpt::c::shmem

@@ -12,9 +12,9 @@ TABLE = HERE / 'shmem_api.tbl'
 WORDS = {'types': True, 'sized': True, 'sizes': True, 'ctx': False, 'ctx_or_none': False, 'generic': False, 'returns': True, 'since': True,
          'deprecated': False, 'extension': False, 'apart': True, 'noreturn': False, 'later': False, 'anytime': False}
 ALL_SIZES = '8,16,32,64,128,mem'
-CHECKS = ('symmetric', 'ours', 'pe', 'pes', 'root', 'set_root', 'active_set', 'context', 'context_or_none', 'any_context', 'old_context', 'team',
+CHECKS = ('symmetric', 'ours', 'cell', 'given', 'pe', 'pes', 'root', 'set_root', 'active_set', 'context', 'context_or_none', 'any_context', 'old_context', 'team',
           'team_or_none', 'old_team', 'signal_op', 'comparison')
-MEASURED = ('symmetric', 'ours', 'pes')  # how many elements stands in brackets
+MEASURED = ('symmetric', 'ours', 'cell', 'given', 'pes')  # how many elements stands in brackets
 SET = ('PE_start', 'logPE_stride', 'PE_size')  # the arguments that name an active set
 PARAMETER = re.compile(r'(\w+): (\w+)(?:\[(.*)\])?$')
 SAME_TYPE = {'int8_t': 'signed char', 'int16_t': 'short', 'int32_t': 'int', 'int64_t': 'long', 'ptrdiff_t': 'long', 'uint8_t': 'unsigned char',

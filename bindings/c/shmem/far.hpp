@@ -82,7 +82,8 @@ bool running() noexcept;
 bool is_pe(int pe) noexcept;
 /// A byte of the symmetric heap, or of static data.
 bool is_symmetric(void const* address) noexcept;
-bool is_symmetric(void const* address, std::size_t n) noexcept;
+/// And so many bytes before it and from it on.
+bool is_symmetric_around(void const* address, std::size_t before, std::size_t after) noexcept;
 bool is_in_heap(void const* address) noexcept;
 /// The block that a byte of the heap belongs to, as long as was asked for; of no bytes: none does.
 struct heap_block {

@@ -21,7 +21,7 @@ TAIL = '''} // extern "C"
 def bytes_of(function, parameter):
     """How many bytes an argument must have, as an expression of the arguments."""
     width = function.width if re.search(r'\bT\b', parameter.kind.c) else f'sizeof(*{parameter.name})'
-    return f'({parameter.length}) * {width}'
+    return f'bytes({parameter.length}, {width})'
 
 
 FIRST = ('context', 'context_or_none', 'team', 'active_set')  # what others are counted by
@@ -34,6 +34,8 @@ def check(function, p):
     return {
         'symmetric': lambda: f'.symmetric({p.name}, {bytes_of(function, p)}, {name})',
         'ours': lambda: f'.symmetric({p.name}, {bytes_of(function, p)}, {name})',
+        'cell': lambda: f'.symmetric({p.name}, {bytes_of(function, p)}, {name}).aligned({p.name}, sizeof *{p.name}, {name})',
+        'given': lambda: f'.given({p.name}, {bytes_of(function, p)}, {name})',
         'pe': lambda: f'.pe({context}, {p.name}, {name})',
         'pes': lambda: f'.pes({context}, {p.name}, {p.length}, {name})',
         'root': lambda: f'.root(team, {p.name}, {name})',

@@ -401,6 +401,23 @@ TYPED_TEST(rma_window, an_operation_without_an_epoch_or_outside_its_memory_is_a_
         expect_error(error_class::rma_range, {"2305843009213693952 elements of 8 bytes", "rank 0", "64 bytes"}, [&] {
             w.accumulate({x, 1, number}, {0, 0, all_of_it, number}, operation::sum);
         });
+        std::int64_t const one[]{1}, behind[]{9};
+        auto const late = datatype::hindexed(one, behind, number);
+        auto const before = at(w, 1);
+        for (auto const far : {all_of_it, all_of_it / 2, -all_of_it}) { // times the unit: more than an address can count
+            auto const no = [&](char const* call, auto&& f) {
+                expect_error(error_class::rma_range, {call, "1 elements of 8 bytes at displacement ", "rank 0"}, f);
+            };
+            no("put", [&] { w.put({x, 1, number}, {0, far, 1, late}); });
+            no("get", [&] { w.get({x, 1, number}, {0, far, 1, late}); });
+            no("accumulate", [&] { w.accumulate({x, 1, number}, {0, far, 1, late}, operation::replace); });
+            no("get_accumulate", [&] { w.get_accumulate({x, 1, number}, {x, 1, number}, {0, far, 1, late}, operation::sum); });
+            no("get_accumulate", [&] { w.fetch_and_op(x, x, number, 0, far, operation::sum); });
+            no("compare_and_swap", [&] { w.compare_and_swap(x, x, x, number, 0, far); });
+            EXPECT_FALSE(w.try_put(reinterpret_cast<std::byte const*>(x), 8, 0, far, 9));
+            EXPECT_FALSE(w.try_change(x, nullptr, element_kind::int64, 0, far, operation::sum));
+        }
+        EXPECT_EQ(at(w, 1), before);
         expect_error(error_class::arg, {"8 bytes here", "0 bytes"}, [&] {
             w.accumulate({x, 1, number}, {0, 0, 0, number}, operation::sum);
         });

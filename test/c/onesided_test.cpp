@@ -902,8 +902,8 @@ TEST(COneSided, CountsThatNoMemoryHasAreOutsideTheWindow) {
         MPI_Win_lock_all(0, c.win);
         for (MPI_Count const n : {MPI_Count{1} << 60, MPI_Count{1} << 61, (MPI_Count{1} << 61) + 1, MPI_Count{1} << 62})
             for (int const target : {me, 1 - me}) {
-                auto const said = std::to_string(n) + " elements of 8 bytes are not within rank " + std::to_string(target) +
-                                  "'s part of the window, which has 8 bytes";
+                auto const said = std::to_string(n) + " elements of 8 bytes at displacement 0 are not within rank " +
+                                  std::to_string(target) + "'s part of the window, which has 8 bytes";
                 auto const refused = [&](int code) { expect_failure(code, MPI_ERR_RMA_RANGE, {said.c_str()}); };
                 refused(MPI_Put_c(&x, 1, MPI_LONG, target, 0, n, MPI_LONG, c.win));
                 refused(MPI_Get_c(&x, 1, MPI_LONG, target, 0, n, MPI_LONG, c.win));

@@ -20,6 +20,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <mpt/core/types.hpp>
 #include <mpt/rma/active_message.hpp>
@@ -165,6 +166,17 @@ template <class World> struct alignas(line_pair) target {
     /// Where memory of the target is here; null: it is not mapped.
     std::byte* mapped(std::uint64_t first, std::uint64_t n) const noexcept {
         return inside(first - low, n, reach) && is_attached(first, n) ? at(first) : nullptr;
+    }
+    /// Where `offset` bytes from a displacement are; nothing where no address can count them.
+    std::optional<std::uint64_t> address(std::int64_t displacement, std::int64_t offset = 0) const noexcept {
+        std::int64_t bytes = 0;
+        if (__builtin_mul_overflow(displacement, unit, &bytes) || __builtin_add_overflow(bytes, offset, &bytes)) [[unlikely]]
+            return std::nullopt;
+        return base + static_cast<std::uint64_t>(bytes);
+    }
+    std::byte* mapped_at(std::int64_t displacement, std::int64_t offset, std::uint64_t n) const noexcept {
+        auto const first = address(displacement, offset);
+        return first ? mapped(*first, n) : nullptr;
     }
     std::byte* at(std::uint64_t address) const noexcept { return reinterpret_cast<std::byte*>(address + shift); }
 

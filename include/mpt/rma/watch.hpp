@@ -152,7 +152,7 @@ template <class Stack> std::pair<std::uint32_t, findings> watch<Stack>::note(tar
     auto& t = at(to.target);
     a.by = me_.value;
     a.call = calls_.fetch_add(1, std::memory_order_relaxed) + 1; // order: a number, which is nobody else's
-    typed_runs const there{static_cast<std::uint64_t>(to.displacement * t.unit), to.count, to.type};
+    typed_runs const there{static_cast<std::uint64_t>(to.displacement) * static_cast<std::uint64_t>(t.unit), to.count, to.type};
     std::array<memory_run, 64> runs;
     auto const log = of(to.target);
     a.epoch = epoch_of(*t.log);

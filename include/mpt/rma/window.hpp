@@ -269,16 +269,11 @@ private:
             no_epoch(call, r);
         return t;
     }
-    /// Where a displacement too large for any memory leads is no part of the window.
-    static std::uint64_t address(target_type const& t, std::int64_t displacement) noexcept {
-        std::int64_t bytes = 0;
-        return __builtin_mul_overflow(displacement, t.unit, &bytes) ? t.base - 1 : t.base + static_cast<std::uint64_t>(bytes);
-    }
     struct extent; // what an operation touches
     [[noreturn]] void too_many(char const* call, target_type const& t, target_place const& p) const;
     std::byte* open_here(rank r, std::int64_t displacement, std::int64_t offset, std::size_t n) noexcept {
         auto& t = at(r);
-        return is_open(t) ? t.mapped(address(t, displacement) + static_cast<std::uint64_t>(offset), n) : nullptr;
+        return is_open(t) ? t.mapped_at(displacement, offset, n) : nullptr;
     }
     std::byte* plain(target_type const& t, target_place const& p, std::int64_t own, data_run const& run) const noexcept;
     extent touched(char const* call, target_type const& t, target_place const& p) const;
@@ -307,7 +302,7 @@ private:
                             std::size_t size) noexcept;
     void update_here(both_sides const& data, target_type& t, typed_runs const& there);
     void update_there(char const* call, both_sides const& data, target_type& t, typed_runs const& there);
-    memory_run element_at(char const* call, target_type const& t, rank r, std::int64_t displacement, std::size_t n) const;
+    memory_run element_at(char const* call, target_type const& t, target_place const& p) const;
     struct small_operation; // that fits an active message
     class desk;
     struct piece;

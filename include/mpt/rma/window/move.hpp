@@ -13,7 +13,7 @@ namespace mpt::inline v0::rma {
 template <class Stack> std::byte* window<Stack>::plain(target_type const& t, target_place const& p, std::int64_t own,
                                                        data_run const& run) const noexcept {
     if (run.bytes != own) return nullptr;
-    return t.mapped(address(t, p.displacement) + static_cast<std::uint64_t>(run.offset), static_cast<std::uint64_t>(run.bytes));
+    return t.mapped_at(p.displacement, run.offset, static_cast<std::uint64_t>(run.bytes));
 }
 
 template <class Stack> void window<Stack>::put(own_source const& from, target_place const& to) {
@@ -38,15 +38,19 @@ template <class Stack> void window<Stack>::get(own_sink const& into, target_plac
 /// Throws where it is not all in the window.
 template <class Stack> auto window<Stack>::touched(char const* call, target_type const& t, target_place const& p) const
     -> extent {
-    extent e{address(t, p.displacement), 0, 0, 0};
+    extent e{0, 0, 0, 0};
     if (p.count <= 0 || p.type.size() == 0) return e;
     std::int64_t data = 0, far = 0, low = p.type.true_lower_bound(), high = low + p.type.true_extent();
     if (__builtin_mul_overflow(p.count, p.type.size(), &data) || __builtin_mul_overflow(p.count - 1, p.type.extent(), &far) ||
         __builtin_add_overflow(low, std::min<std::int64_t>(far, 0), &low) ||
         __builtin_add_overflow(high, std::max<std::int64_t>(far, 0), &high)) [[unlikely]]
         too_many(call, t, p);
+    auto const first = t.address(p.displacement, low);
+    if (!first) [[unlikely]]
+        too_many(call, t, p);
     e.data = static_cast<std::uint64_t>(data);
-    e.first = e.origin + static_cast<std::uint64_t>(low);
+    e.first = *first;
+    e.origin = e.first - static_cast<std::uint64_t>(low);
     e.n = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
     if (!t.has(e.first, e.n)) [[unlikely]]
         out_of_range(call, t, p.target, e.first, e.n);
@@ -57,8 +61,9 @@ template <class Stack> auto window<Stack>::touched(char const* call, target_type
 /// More than an address can count.
 template <class Stack> void window<Stack>::too_many(char const* call, target_type const& t, target_place const& p) const {
     throw error{errc::rma_range, "mpt: " + std::string{call} + ": " + std::to_string(p.count) + " elements of " +
-                                     std::to_string(p.type.size()) + " bytes are not within rank " +
-                                     std::to_string(p.target.value) + "'s part of the window" +
+                                     std::to_string(p.type.size()) + " bytes at displacement " +
+                                     std::to_string(p.displacement) + " are not within rank " + std::to_string(p.target.value) +
+                                     "'s part of the window" +
                                      (how_ == flavor::dynamic ? "" : ", which has " + std::to_string(t.size) + " bytes")};
 }
 

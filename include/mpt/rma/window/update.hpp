@@ -160,12 +160,15 @@ void window<Stack>::update_there(char const* call, both_sides const& data, targe
 }
 
 // --- one element ------------------------------------------------------------------------------------------------------------------------
-template <class Stack> memory_run window<Stack>::element_at(char const* call, target_type const& t, rank r,
-                                                            std::int64_t displacement, std::size_t n) const {
-    auto const first = address(t, displacement);
-    if (!t.has(first, n)) [[unlikely]]
-        out_of_range(call, t, r, first, n);
-    return {first, n};
+template <class Stack>
+memory_run window<Stack>::element_at(char const* call, target_type const& t, target_place const& p) const {
+    auto const n = static_cast<std::uint64_t>(p.type.size());
+    auto const first = t.address(p.displacement);
+    if (!first) [[unlikely]]
+        too_many(call, t, p);
+    if (!t.has(*first, n)) [[unlikely]]
+        out_of_range(call, t, p.target, *first, n);
+    return {*first, n};
 }
 
 /// Elements with a gap inside are updates of one element.
@@ -173,8 +176,7 @@ template <class Stack> void window<Stack>::fetch_and_op(void const* from, void* 
                                                         std::int64_t displacement, operation op) {
     auto& t = opened("fetch_and_op", target);
     auto const action = detail::checked_action("fetch_and_op", op, type.element());
-    auto const place = address(t, displacement);
-    if (auto const* const p = t.mapped(place, action.size()); p && action.whole() != 0) [[likely]] {
+    if (auto const* const p = t.mapped_at(displacement, 0, action.size()); p && action.whole() != 0) [[likely]] {
         memory_run const run{reinterpret_cast<std::uintptr_t>(p), action.size()};
         return combine_at(t, is_locked(t) ? action.under_lock() : action, {&run, 1}, static_cast<std::byte const*>(from),
                           static_cast<std::byte*>(result));
@@ -192,7 +194,7 @@ template <class Stack> void window<Stack>::compare_and_swap(void const* from, vo
                                                             datatype const& type, rank target, std::int64_t displacement) {
     auto& t = opened("compare_and_swap", target);
     auto const n = static_cast<std::size_t>(type.size());
-    auto const place = element_at("compare_and_swap", t, target, displacement, n);
+    auto const place = element_at("compare_and_swap", t, {target, displacement, 1, type});
     auto const* const desired = static_cast<std::byte const*>(from);
     auto const* const was = static_cast<std::byte const*>(expected);
     auto* const old = static_cast<std::byte*>(result);

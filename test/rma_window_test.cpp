@@ -127,6 +127,53 @@ TYPED_TEST(rma_window, who_locks_alone_is_alone) {
         });
 }
 
+/// Two who share leave when the other has come, or has not for long.
+TYPED_TEST(rma_window, who_share_and_relieve_each_other_keep_nobody_out) {
+    constexpr int most = 20'000;
+    std::atomic<int> entered{0};
+    std::atomic<bool> done{false};
+    this->on(3, [&](auto world, auto& w) {
+        if (world.rank() == 0) {
+            while (entered == 0) std::this_thread::yield();
+            w.lock(rma::lock_kind::exclusive, 0);
+            done = true;
+            w.unlock(0);
+            return;
+        }
+        while (!done && entered < most) {
+            w.lock(rma::lock_kind::shared, 0);
+            auto const mine = ++entered;
+            auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds{4};
+            while (entered == mine && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+            w.unlock(0);
+        }
+    });
+    EXPECT_LT(entered, most);
+}
+
+TYPED_TEST(rma_window, who_shares_may_wait_for_one_that_comes_after_a_writer) {
+    std::atomic<bool> shared{false}, came{false};
+    this->on(3, [&](auto world, auto& w) {
+        if (world.rank() == 1) {
+            w.lock(rma::lock_kind::shared, 0);
+            shared = true;
+            while (!came) std::this_thread::yield();
+            w.unlock(0);
+            return;
+        }
+        while (!shared) std::this_thread::yield();
+        if (world.rank() == 0) {
+            w.lock(rma::lock_kind::exclusive, 0);
+            EXPECT_TRUE(came);
+        } else {
+            std::this_thread::sleep_for(std::chrono::milliseconds{5}); // the writer has most likely come
+            w.lock(rma::lock_kind::shared, 0);
+            came = true;
+        }
+        w.unlock(0);
+    });
+}
+
 TYPED_TEST(rma_window, fetches_of_one_number_give_every_value_once) {
     for (auto const how : {rma::flavor::create, rma::flavor::allocate})
         this->on(

@@ -219,6 +219,10 @@ template <class Stack> void window<Stack>::wake(control<world_type>& c) noexcept
     }
 }
 
+/// Who has waited so long for the whole lets nobody in any more who would share it; who has waited so long there enters. A hold that
+/// loses its CPU meanwhile is to end before that.
+inline constexpr nanoseconds gate_shut_after{1'000'000}, gate_open_after{20'000'000};
+
 template <class Stack> void window<Stack>::take(lock_kind kind, target_type& t, promises p) {
     if (p.no_check) {
         t.lock = held::promised;
@@ -226,8 +230,11 @@ template <class Stack> void window<Stack>::take(lock_kind kind, target_type& t, 
     }
     if (!t.sync->lock.try_lock(kind)) {
         in_line const here{*t.sync, who_.world(me_)};
-        wire_.on().wait({wait_for::lock, wire_.context(), any_source, tag{t.world.value}, 0},
-                        [&](auto&) { return t.sync->lock.try_lock(kind); });
+        auto const& clock = wire_.on().world();
+        auto const long_since = clock.now() + (kind == lock_kind::exclusive ? gate_shut_after : gate_open_after);
+        wire_.on().wait({wait_for::lock, wire_.context(), any_source, tag{t.world.value}, 0}, [&](auto&) {
+            return t.sync->lock.try_lock(kind) || (clock.now() >= long_since && t.sync->lock.insist(kind));
+        });
     }
     t.lock = kind == lock_kind::exclusive ? held::exclusive : held::shared;
 }

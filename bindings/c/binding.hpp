@@ -154,6 +154,8 @@ mem::wish placement_wanted(mem::wish const& usual, info_object const* hints);
 /// Calls are allowed between these. The last end of all waits until what was sent has left this process.
 void begin_use(binding& b, use what);
 void end_use(binding& b, use what);
+/// Between them: MPI_THREAD_MULTIPLE or what is asked for, and no more than MPT_THREAD_LEVEL.
+int level_provided(binding& b, int wanted);
 /// The variables for an environment: of this process, and as MPI_T set them.
 config::values configuration_of(binding& b);
 /// What tools saw last is what they see after MPI_Finalize.

@@ -1,9 +1,12 @@
 // Chapters 9 and 11: entering and leaving, versions, clocks, memory.
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "binding.hpp"
 #include "buffered.hpp"
@@ -79,7 +82,7 @@ void enter(call& on, int level, std::span<char const* const> arguments) {
     if (b.at == stage::running) on.fail(MPI_ERR_OTHER, "MPI_Init was called already");
     if (b.at == stage::over) on.fail(MPI_ERR_OTHER, "called after MPI_Finalize; MPI cannot be entered twice");
     begin_use(b, use::world);
-    b.thread_level = level;
+    b.thread_level = level = level_provided(b, level);
     {
         std::lock_guard const g{b.changing};
         leave_requests(b, level != MPI_THREAD_MULTIPLE && b.uses == 1);
@@ -103,6 +106,16 @@ std::size_t alignment_wanted(info_object const* hints) {
 mem::wish placement_wanted(mem::wish const& usual, info_object const* hints) {
     if (!hints) return usual;
     return mem::with_hints(usual, [hints](std::string_view name) { return hints->hints.get(name); });
+}
+
+/// Every level can be had, as lanes are locked; a site may want less.
+int level_provided(binding& b, int wanted) {
+    constexpr std::pair<std::string_view, int> levels[] = {
+        {"single", MPI_THREAD_SINGLE}, {"funneled", MPI_THREAD_FUNNELED}, {"serialized", MPI_THREAD_SERIALIZED}};
+    auto const most = b.run().configuration().get<"MPT_THREAD_LEVEL">();
+    for (auto const& [name, level] : levels)
+        if (most == name) return std::min(wanted, level);
+    return wanted;
 }
 
 void begin_use(binding& b, use what) {
@@ -138,9 +151,9 @@ void end_use(binding& b, use what) {
 namespace impl {
 
 void Init(call& on, int* argc, char*** argv) { enter(on, MPI_THREAD_SINGLE, arguments(argc, argv)); }
-void Init_thread(call& on, int* argc, char*** argv, int required, int& provided) { // every level is: lanes are locked
+void Init_thread(call& on, int* argc, char*** argv, int required, int& provided) {
     enter(on, required, arguments(argc, argv));
-    provided = required;
+    provided = on.of().thread_level;
 }
 void Initialized(call& on, int& flag) { flag = stage_of(on.of()) != stage::before; }
 void Finalized(call& on, int& flag) { flag = stage_of(on.of()) == stage::over; }

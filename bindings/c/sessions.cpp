@@ -24,7 +24,7 @@ constexpr std::array<level, 4> levels{{{"MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
                                        {"MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED},
                                        {"MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE}}};
 
-/// Every level can be had; where none is asked for, it is the highest.
+/// Where none is asked for, it is the highest.
 int level_wanted(info_object const* hints) {
     auto const name = hints ? hints->hints.get("thread_level") : std::nullopt;
     auto const at = std::ranges::find_if(levels, [&](level const& l) { return name && stripped(*name) == l.name; });
@@ -79,7 +79,7 @@ void Session_init(call& on, info_object* hints, errhandler& h, MPI_Session& made
     require_fitting(on, h, errhandler::action::session_function, "sessions");
     begin_use(b, use::session);
     auto s = ref<session>::adopt(new session);
-    s->thread_level = level_wanted(hints);
+    s->thread_level = level_provided(b, level_wanted(hints));
     auto const kinds = hints ? hints->hints.get(memory_kinds_key) : std::nullopt;
     s->memory_kinds = kinds ? hints::kinds_provided(*kinds) : memory_kinds_of(nullptr);
     s->handler = ref<errhandler>{h};

@@ -32,6 +32,7 @@ constexpr place placed[] = {
     {"MPT_SINGLE_COPY_SIZE", tool_group::traffic},
     {"MPT_BOTH_ENDS", tool_group::traffic},
     {"MPT_STREAM", tool_group::traffic},
+    {"MPT_RMA_DIRECT", tool_group::traffic},
     {"MPT_LOANS", tool_group::traffic},
     {"MPT_LOAN_BYTES", tool_group::traffic},
     {"MPT_RING_LINES", tool_group::traffic},

@@ -84,6 +84,46 @@ TEST(CEnvironment, EveryThreadLevelIsGivenAndToldAgain) {
         });
 }
 
+/// Whoever enters while it lives has the variable.
+struct variable {
+    variable(char const* n, char const* value) : name{n} { ::setenv(n, value, 1); }
+    variable(variable const&) = delete;
+    variable& operator=(variable const&) = delete;
+    ~variable() { ::unsetenv(name); }
+    char const* name;
+};
+std::string level_of_session(char const* wanted) {
+    MPI_Info hints = MPI_INFO_NULL;
+    MPI_Info_create(&hints);
+    MPI_Info_set(hints, "thread_level", wanted);
+    MPI_Session session = MPI_SESSION_NULL;
+    EXPECT_EQ(MPI_Session_init(hints, MPI_ERRORS_RETURN, &session), MPI_SUCCESS);
+    MPI_Info used = MPI_INFO_NULL;
+    EXPECT_EQ(MPI_Session_get_info(session, &used), MPI_SUCCESS);
+    char value[64] = "";
+    int length = sizeof value, known = 0;
+    MPI_Info_get_string(used, "thread_level", &length, value, &known);
+    for (auto* const gone : {&hints, &used}) MPI_Info_free(gone);
+    MPI_Session_finalize(&session);
+    return value;
+}
+
+TEST(CEnvironment, NoHigherLevelIsGivenThanAVariableAllows) {
+    for (auto const* name : {"MPT_THREAD_LEVEL", "MPICH_MAX_THREAD_SAFETY"}) {
+        variable const most{name, "funneled"};
+        for (int level : {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE})
+            rank_of_its_own([level] {
+                int provided = -1;
+                EXPECT_EQ(MPI_Init_thread(nullptr, nullptr, level, &provided), MPI_SUCCESS);
+                EXPECT_EQ(provided, std::min(level, MPI_THREAD_FUNNELED));
+                EXPECT_EQ(told_level(), provided);
+                EXPECT_EQ(level_of_session("MPI_THREAD_MULTIPLE"), "MPI_THREAD_FUNNELED");
+                EXPECT_EQ(level_of_session("MPI_THREAD_SINGLE"), "MPI_THREAD_SINGLE");
+                MPI_Finalize();
+            });
+    }
+}
+
 TEST(CEnvironment, AThreadKnowsWhetherItIsTheMainOne) {
     ranks(2, [](int, int) {
         EXPECT_TRUE(told(MPI_Is_thread_main));

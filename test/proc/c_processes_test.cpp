@@ -158,7 +158,8 @@ TEST(c_processes, have_what_collectives_on_communicators_that_overlap_give) {
 }
 TEST(c_processes, lose_no_accumulate_of_rows_and_of_numbers) {
     expect_right("accumulates", 4,
-                 {"", "MPT_FENCES=sleeper", "MPT_FENCES=sleeper", "MPT_FENCES=both", "MPT_LANES=3", "MPT_SINGLE_COPY=off"});
+                 {"", "MPT_FENCES=sleeper", "MPT_FENCES=sleeper", "MPT_FENCES=both", "MPT_LANES=3", "MPT_SINGLE_COPY=off",
+                  "MPT_RMA_DIRECT=off", "MPICH_RMA_OVER_DMAPP=0"});
 }
 
 /// Nobody waits for a program that is alone: how it ends is its own business.

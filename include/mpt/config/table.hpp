@@ -160,8 +160,7 @@ consteval auto rows_of_collectives() {
             "the same of reduces", cray, {"MPI_REDUCE_NO_SMP", meaning::opposite}),
 
         size  ("MPT_ALLREDUCE_SHORT", 16_KiB, 0_B, 1024_GiB, job,
-            "largest allreduce by messages in which partners exchange all they have; above it, halves", guess,
-            {"SHMEM_REDUCE_CUTOFF_SIZE"}),
+            "largest allreduce by messages in which partners exchange all they have; above it, halves", guess, {"SHMEM_REDUCE_CUTOFF_SIZE"}),
         toggle("MPT_ALLREDUCE_HALVES", state::on, job,
             "larger ones by messages go by halves", measured, {"SHMEM_USE_LARGE_OPT_REDUCE"}),
         size  ("MPT_ALLGATHER_SHORT", 32_KiB, 0_B, 1024_GiB, job,
@@ -172,8 +171,7 @@ consteval auto rows_of_collectives() {
         size  ("MPT_UNEVEN_VIA_ROOT", 0_B, 0_B, 1024_GiB, job,
             "the same where pieces differ in size", "one node: twice the steps", {"MPICH_ALLGATHERV_VSHORT_MSG"}),
         size  ("MPT_ALLTOALL_SHORT", 1_KiB, 0_B, 1024_GiB, job,
-            "largest piece of an alltoall by messages that travels with others; above it, each to its rank", measured,
-            {"MPICH_ALLTOALL_SHORT_MSG"}),
+            "largest piece of an alltoall by messages that travels with others; above it, each to its rank", measured, {"MPICH_ALLTOALL_SHORT_MSG"}),
         size  ("MPT_GATHER_SHORT", 1_KiB, 0_B, 1024_GiB, job,
             "largest piece of a gather by messages that goes by a tree, from 16 ranks on", measured),
         size  ("MPT_SCATTER_SHORT", 1_KiB, 0_B, 1024_GiB, job,
@@ -233,11 +231,9 @@ consteval auto rows_of_memory() {
     // clang-format off
     return std::array{
         word  ("MPT_ALLOC_MEM_AFFINITY", "sys_default", "sys_default|ddr|mcdram|d|m", local,
-            "nodes of memory that MPI_Alloc_mem and MPI_Win_allocate take; sys_default: as the process has it (numactl)", cray,
-            {"MPICH_ALLOC_MEM_AFFINITY"}),
+            "nodes of memory that MPI_Alloc_mem and MPI_Win_allocate take; sys_default: as the process has it (numactl)", cray, {"MPICH_ALLOC_MEM_AFFINITY"}),
         word  ("MPT_ALLOC_MEM_POLICY", "preferred", "preferred|mandatory|interleave|p|m|i", local,
-            "where they cannot have mcdram: preferred takes ddr, mandatory is an error; interleave: page by page over all such nodes",
-            cray, {"MPICH_ALLOC_MEM_POLICY"}),
+            "where they cannot have mcdram: preferred takes ddr, mandatory is an error; interleave: page by page over all such nodes", cray, {"MPICH_ALLOC_MEM_POLICY"}),
         word  ("MPT_ALLOC_MEM_PG_SZ", "4K", "4K|2M|4M|8M|16M|32M|64M|128M|256M|512M", local,
             "pages that they ask for; larger ones than the machine has by alignment and several pages", cray, {"MPICH_ALLOC_MEM_PG_SZ"}),
         word  ("MPT_INTERNAL_MEM_AFFINITY", "sys_default", "sys_default|ddr|mcdram|d|m", local,
@@ -274,8 +270,9 @@ consteval auto rows() {
             "who fences between sender and sleeper; sleeper needs membarrier", measured),
 
         toggle("MPT_TICKET", on, local,
-            "threads of a rank enter mpt in the order in which they came; off: by the system's mutex, in any order", cray,
-            {"MPICH_OPT_THREAD_SYNC"}),
+            "threads of a rank enter mpt in the order in which they came; off: by the system's mutex, in any order", cray, {"MPICH_OPT_THREAD_SYNC"}),
+        word  ("MPT_THREAD_LEVEL", "multiple", "single|funneled|serialized|multiple", local,
+            "the highest level of threads that MPI_Init_thread and sessions provide", "what is asked for", {"MPICH_MAX_THREAD_SAFETY"}),
         word  ("MPT_LOOK", "auto", "auto|loading|owning", local,
             "how a waiting rank looks at the line that it answers on; owning takes it over; auto: by the processor", measured),
 
@@ -293,8 +290,7 @@ consteval auto rows() {
             "unexpected payload kept per lane; beyond it senders are asked for rendezvous", guess),
 
         toggle("MPT_SINGLE_COPY", on, local,
-            "copy large messages straight from sender to receiver (process_vm_readv) where permitted",
-            measured, {"MPICH_SMP_SINGLE_COPY_OFF", opposite}),
+            "copy large messages straight from sender to receiver (process_vm_readv) where permitted", measured, {"MPICH_SMP_SINGLE_COPY_OFF", opposite}),
         size  ("MPT_SINGLE_COPY_SIZE", 8_KiB, 0_B, 1024_GiB, local,
             "smallest message copied that way", cray, {"MPICH_SMP_SINGLE_COPY_SIZE"}),
         toggle("MPT_BOTH_ENDS", on, local,
@@ -304,6 +300,9 @@ consteval auto rows() {
         size  ("MPT_CHUNK", 32_KiB, 1_KiB, 16_MiB, job,
             "piece of the pipelined double copy", guess),
 
+        toggle("MPT_RMA_DIRECT", on, job,
+            "one-sided operations on windows load, store and copy at the target by themselves; off: agents there do, by messages, but for shared windows",
+            measured, {"MPICH_RMA_OVER_DMAPP"}),
         word  ("MPT_STREAM", "unix", "unix|tcp", job,
             "sockets under the stream transport", "Unix sockets are the faster on one host"),
 

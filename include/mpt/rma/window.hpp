@@ -28,6 +28,7 @@
 ///   Limit     memory is per rank of the group: 128 bytes for each target.
 ///   Tests     test/rma_window_test.cpp, test/rma_random_test.cpp    Source MPI-4.1 chapter 12.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -235,10 +236,8 @@ private:
     enum class epoch : std::uint8_t { none, fence, start, lock_all };
 
     // making
-    static constexpr bool reads_memory() noexcept {
-        for (auto const& f : Stack::route_type::facts)
-            if (f.cross_process && f.reads) return true;
-        return false;
+    static constexpr bool may_read_memory() noexcept {
+        return std::ranges::any_of(Stack::route_type::facts, [](auto const& f) { return f.cross_process && f.reads; });
     }
     coll::team<Stack> team() noexcept { return {wire_, who_, me_, rooted_calls_}; }
     card make_own(wanted const& w);
@@ -353,7 +352,7 @@ private:
     std::span<std::byte> allocated_; // ours to give back
     control<world_type>* control_ = nullptr;
     attachments<world_type>* attached_ = nullptr; // dynamic
-    bool rows_locked_ = false, shares_rows_ = false;
+    bool reads_memory_ = false, rows_locked_ = false, shares_rows_ = false;
     std::uint32_t looks_ = 0;   // as wanted::looks
     std::byte* desk_ = nullptr; // of whoever has it: data of what is asked for that no line holds (window/ask.hpp)
     atomic<bool> desk_taken_{false};

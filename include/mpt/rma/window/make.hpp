@@ -21,6 +21,7 @@ inline constexpr std::uint32_t looks_for_an_answer = 600;
 template <class Stack>
 window<Stack>::window(runtime<Stack>& run, context_id context, coll::team<Stack> const& parent, wanted const& w)
     : run_{&run}, who_{parent.who()}, me_{parent.me()}, how_{w.how}, wire_{run.lane_of(context), context} {
+    reads_memory_ = may_read_memory() && run.configuration().template get<"MPT_RMA_DIRECT">();
     card mine;
     std::string why_not;
     try {
@@ -197,7 +198,7 @@ template <class Stack> void window<Stack>::find(target_type& t, card const& c, r
         return;
     }
     find_way(t, c);
-    if (!reads_memory()) return;
+    if (!reads_memory_) return;
     if (c.memory_of >= 0) {
         t.reach = c.size;
         t.shift = reinterpret_cast<std::uintptr_t>(slice_of(c.memory_of).data()) + c.memory_at - c.base;
@@ -210,7 +211,7 @@ template <class Stack> void window<Stack>::find(target_type& t, card const& c, r
 /// To memory that is not mapped.
 template <class Stack> void window<Stack>::find_way(target_type& t, card const& c) {
     auto const by = [&] {
-        if (!reads_memory()) return way::agent;
+        if (!reads_memory_) return way::agent;
         if (world_type::shares_process) return way::shared;
         bool const allowed = run_->configuration().template get<"MPT_SINGLE_COPY">();
         return allowed && c.memory_of < 0 && kernel_reaches(c) ? way::kernel : way::agent;
@@ -221,7 +222,7 @@ template <class Stack> void window<Stack>::find_way(target_type& t, card const& 
 template <class Stack> bool window<Stack>::needs_agent(card const& mine) const noexcept {
     bool const has_memory = how_ == flavor::dynamic || mine.size != 0;
     if (how_ == flavor::shared || size() == 1 || !has_memory) return false;
-    return !reads_memory() || (!world_type::shares_process && mine.memory_of < 0);
+    return !reads_memory_ || (!world_type::shares_process && mine.memory_of < 0);
 }
 
 /// Every element of every part is changed by loads and stores, and who takes a part orders them by a fence of its own.

@@ -58,6 +58,9 @@ TEST(rma_memory, of_too_many_attachments_nobody_can_tell) {
         a.add(100 * i, 10);
     }
     EXPECT_TRUE(a.has(1, 64));
+    EXPECT_FALSE(a.knows(1, 64));
+    EXPECT_FALSE(a.knows(6400, 10));
+    EXPECT_TRUE(a.knows(6300, 10));
     a.remove(6400);
     EXPECT_FALSE(a.has(1, 64));
     EXPECT_TRUE(a.has(6300, 10));

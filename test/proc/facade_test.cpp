@@ -146,6 +146,8 @@ TEST_P(facade, respects_ulimit_v) {
     is_told("sh -c 'ulimit -v 400000; exec \"$@\"' -- ", 4, "of this rank's slice is 0 bytes (slice ");
 }
 
+TEST_P(facade, what_is_not_attached_is_refused_however_many_attachments_there_are) { works(job(2, "detached")); }
+
 /// Streams touch no other rank's slice, so rank 0 has mapped none before the windows.
 TEST(facade_streams, a_window_that_one_rank_cannot_map_is_an_error_of_all) {
     MPT_TEST_ONLY_UNSANITIZED();

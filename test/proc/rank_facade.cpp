@@ -6,6 +6,7 @@
 //   refuse-half ROUNDS SEED WHO  the same; in the middle of it the kernel begins to refuse CMA to rank WHO, or to all
 //   windows STEPS SEED         random one-sided programs on windows of every sort
 //   unmapped                   windows while rank 0 may map no more: told to all ranks; then it may, and they are made
+//   detached                   windows with more attachments than their table has places: what is not attached is refused
 //   hang                       rank 0 waits for a message, the others in a barrier
 //   hang-lock                  rank 0 locks its own window and waits in a barrier, the others want the lock
 //   greedy MOST                takes up to MOST MB until it is told that there is no more, then goes on
@@ -350,6 +351,33 @@ template <class World> void unmapped(World world) {
     must(w.local()[0] == (world.rank() - 1 + world.size()) % world.size(), "the window does not work");
 }
 
+/// Memory of the program's own.
+template <class World> void detached(World world) {
+    window w{world, dynamic<int>()};
+    rank const other = (world.rank() + 1) % world.size();
+    std::vector<int> many(400), alone(1, 3);
+    for (std::size_t i = 0; i < many.size(); i += 2) w.attach(std::span{many}.subspan(i, 1));
+    auto const last = world.allgather(reinterpret_cast<std::uintptr_t>(&many[398]));
+    auto const place = world.allgather(reinterpret_cast<std::uintptr_t>(alone.data()));
+    auto const of_other = [&](auto const& all) { return static_cast<std::size_t>(all[static_cast<std::size_t>(other.value)]); };
+    auto const refused = [&](auto&& f) {
+        try {
+            f(), w.flush(other);
+        } catch (error const& e) { return must(e.code() == errc::rma_range, std::string{"another error: "} + e.what()); }
+        must(false, "memory that is not attached was reached");
+    };
+    {
+        auto const held = w.lock_all();
+        refused([&] { w.put(9, other, of_other(place)); });
+        refused([&] { w.accumulate(9, other, of_other(place)); });
+        refused([&] { static_cast<void>(w.value(other, of_other(place))); });
+        w.put(5, other, of_other(last)), w.flush(other);
+        must(w.value(other, of_other(last)) == 5, "what has no place in the table is not reached");
+    }
+    world.barrier();
+    must(alone[0] == 3 && many[398] == 5, "memory of this rank is not as it must be");
+}
+
 template <class World> void hang_in_lock(World world) {
     window w{world, allocated<int>(1)};
     if (world.rank() != 0) world.barrier();
@@ -374,6 +402,7 @@ template <class Stack> int run(std::string_view mode, std::vector<std::string> c
         });
     else if (mode == "windows") windows(world, static_cast<int>(number(0)), static_cast<unsigned>(number(1)));
     else if (mode == "unmapped") unmapped(world);
+    else if (mode == "detached") detached(world);
     else if (mode == "hang" && world.rank() == 0) static_cast<void>(world.template recv<long>(1, 7));
     else if (mode == "hang") world.barrier();
     else if (mode == "hang-lock") hang_in_lock(world);

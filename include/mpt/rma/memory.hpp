@@ -12,7 +12,7 @@
 ///
 ///   A dynamic window has all addresses; of a process's, its slice of the arena is mapped here. What is attached stands in a table in
 ///   the arena, which origins read before they touch anything: an attachment keeps its place there, so no lock is needed. Of more
-///   attachments than places nobody can tell here, and what has an agent asks it.
+///   attachments than places nobody can tell here: the agent is asked, by letters in place of CMA; what is mapped goes unasked.
 ///
 ///   Writers   its rank: the ways never change but from kernel to agent, by the first who is refused.
 ///   Memory    two cache lines a target, so that threads that lock different ones do not meet.
@@ -92,14 +92,18 @@ public:
             }
         more_.fetch_sub(1, std::memory_order_relaxed); // order: see above
     }
-    /// Parts that touch count as one. True where nobody can tell.
-    bool has(std::uint64_t at, std::uint64_t n) const noexcept {
+    /// All of it has places. Parts that touch count as one.
+    bool knows(std::uint64_t at, std::uint64_t n) const noexcept {
         while (n != 0) {
             auto const here = run_at(at);
-            if (here == 0) return more_.load(std::memory_order_relaxed) != 0; // order: see above
+            if (here == 0) return false;
             at += std::min(n, here), n -= std::min(n, here);
         }
         return true;
+    }
+    /// True where nobody can tell, too.
+    bool has(std::uint64_t at, std::uint64_t n) const noexcept {
+        return knows(at, n) || more_.load(std::memory_order_relaxed) != 0; // order: see above
     }
 
 private:
@@ -163,6 +167,8 @@ template <class World> struct alignas(line_pair) target {
     bool has(std::uint64_t first, std::uint64_t n) const noexcept {
         return inside(first - base, n, size) && is_attached(first, n);
     }
+    /// Is it attached, if it has to be, as far as can be told here? The kernel asks nobody else.
+    bool is_known(std::uint64_t first, std::uint64_t n) const noexcept { return !attached || attached->knows(first, n); }
     /// Where memory of the target is here; null: it is not mapped.
     std::byte* mapped(std::uint64_t first, std::uint64_t n) const noexcept {
         return inside(first - low, n, reach) && is_attached(first, n) ? at(first) : nullptr;

@@ -145,7 +145,7 @@ template <class Stack> void window<Stack>::put_far(own_source const& from, targe
     }
     typed_runs const there{e.origin, to.count, to.type};
     auto const done = ask_who_waits(t, {.what = request::put, .there = &there, .from = &data});
-    if (done == data.size() || (by == way::kernel && put_by_kernel(data, t, there))) return;
+    if (done == data.size() || (by == way::kernel && t.is_known(e.first, e.n) && put_by_kernel(data, t, there))) return;
     std::vector<std::byte> buffer;
     auto const send = [&](auto runs, std::size_t at, std::size_t n) {
         ask(t, {{.what = request::put}, runs, source{detail::piece_of(data, at, n, buffer), n}});
@@ -166,7 +166,7 @@ template <class Stack> void window<Stack>::get_far(own_sink const& into, target_
     }
     typed_runs const there{e.origin, from.count, from.type};
     auto const done = ask_who_waits(t, {.what = request::get, .there = &there, .answer = &room});
-    if (done == room.size() || (by == way::kernel && get_by_kernel(room, t, there))) return;
+    if (done == room.size() || (by == way::kernel && t.is_known(e.first, e.n) && get_by_kernel(room, t, there))) return;
     auto const send = [&](auto runs, std::size_t at, std::size_t n) {
         sink_part const part{room, at, n};
         ask_for("get", t, {.what = request::get}, runs, {}, sink::of(part));

@@ -430,6 +430,31 @@ TYPED_TEST(rma_window, parts_that_loads_reach_are_told) {
     });
 }
 
+TYPED_TEST(rma_window, memory_begins_where_the_program_wants_it) {
+    constexpr std::size_t page = 1 << 16;
+    auto const is_aligned = [](rma::part const& p) { return reinterpret_cast<std::uintptr_t>(p.base) % page == 0; };
+    this->job(3, [&](auto world) {
+        int const me = world.rank(), next = (me + 1) % 3;
+        for (auto const how : {rma::flavor::allocate, rma::flavor::shared})
+            for (bool const contiguous : {false, true}) {
+                if (how == rma::flavor::shared && !std::is_same_v<TypeParam, mpt::local_stack>) continue;
+                auto const w = rma_window<TypeParam>::make(
+                    world, {.how = how, .size = 24, .unit = 8, .contiguous = contiguous, .alignment = page});
+                if (how == rma::flavor::allocate || !contiguous) EXPECT_TRUE(is_aligned(w->own()));
+                else EXPECT_TRUE(is_aligned(w->shared(0)));
+                at(*w, 2) = 3;
+                w->fence();
+                put(*w, 7 + me, next, 1);
+                w->fence();
+                EXPECT_EQ(at(*w, 1), 7 + (me + 2) % 3);
+                EXPECT_EQ(get(*w, next, 2), 3);
+                expect_error(error_class::rma_range, {"24 bytes"}, [&] { put(*w, 1, next, 3); });
+                w->fence();
+                w->free();
+            }
+    });
+}
+
 TYPED_TEST(rma_window, an_operation_without_an_epoch_or_outside_its_memory_is_a_sentence) {
     this->on(2, [](auto world, auto& w) {
         expect_error(error_class::rma_sync, {"put", "rank 1"}, [&] { put(w, 1, 1, 0); });

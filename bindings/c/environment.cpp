@@ -94,14 +94,13 @@ void enter(call& on, int level, std::span<char const* const> arguments) {
     begin_chapters(b, arguments);
 }
 
-/// What the hint mpi_minimum_memory_alignment asks for beyond what every allocation has. A value that is no power of two is ignored.
+} // namespace
+
 std::size_t alignment_wanted(info_object const* hints) {
     auto const value = hints ? hints->hints.get("mpi_minimum_memory_alignment") : std::nullopt;
     auto const n = static_cast<std::size_t>(value ? as_integer(*value).value_or(1) : 1);
     return std::has_single_bit(n) && n <= most_alignment ? n : 1;
 }
-
-} // namespace
 
 mem::wish placement_wanted(mem::wish const& usual, info_object const* hints) {
     if (!hints) return usual;

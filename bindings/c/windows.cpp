@@ -39,6 +39,7 @@ void* make(call& on, comm& c, rma::wanted wanted, info_object const* given, MPI_
     if (given) w->asserted_kinds = hints::kinds_asserted(given->hints);
     wanted.contiguous = !hints::noncontiguous(w->hints);
     wanted.rows_locked = hints::rows_locked(w->hints);
+    wanted.alignment = alignment_wanted(given);
     if (given) wanted.place = placement_wanted(b.run().allocation_wish(), given);
     w->part = rma::make_window(b.run(), team_of(c), wanted);
     if constexpr (checked) w->watched = std::make_unique<rma_watch>(b.run(), team_of(c), w->part->own().unit);

@@ -100,6 +100,31 @@ TEST(CWindows, NobodyNeedsToBringMemory) {
     });
 }
 
+TEST(CWindows, MemoryBeginsWhereTheHintSays) {
+    ranks(2, [](int, int) {
+        MPI_Info hints = MPI_INFO_NULL;
+        MPI_Info_create(&hints);
+        MPI_Info_set(hints, "mpi_minimum_memory_alignment", "65536");
+        auto const is_aligned = [](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % 65536 == 0; };
+        auto const m = allocated(MPI_COMM_WORLD, 3, hints);
+        EXPECT_TRUE(is_aligned(m.base));
+        expect_free(m.win);
+        MPI_Win w = MPI_WIN_NULL;
+        void* at = nullptr;
+        MPI_Aint size = 0;
+        int unit = 0;
+        EXPECT_EQ(MPI_Win_allocate_shared(100, 1, hints, MPI_COMM_WORLD, &at, &w), MPI_SUCCESS);
+        EXPECT_EQ(MPI_Win_shared_query(w, 0, &size, &unit, &at), MPI_SUCCESS);
+        EXPECT_TRUE(is_aligned(at)); // the others' parts follow
+        expect_free(w);
+        MPI_Info_set(hints, "alloc_shared_noncontig", "true");
+        EXPECT_EQ(MPI_Win_allocate_shared(100, 1, hints, MPI_COMM_WORLD, &at, &w), MPI_SUCCESS);
+        EXPECT_TRUE(is_aligned(at));
+        expect_free(w);
+        MPI_Info_free(&hints);
+    });
+}
+
 TEST(CWindows, AWindowOutlivesItsCommunicatorAndHasItsGroup) {
     ranks(3, [](int me, int) {
         MPI_Comm part = MPI_COMM_NULL;

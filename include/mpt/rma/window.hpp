@@ -88,8 +88,9 @@ struct wanted {
     std::span<std::byte> memory{}; // create: the user's
     std::uint64_t size = 0;        // allocate, shared: how much of it
     std::int64_t unit = 1;
-    bool contiguous = true;   // shared: each rank's part follows that of the rank before
-    bool rows_locked = false; // accumulates are of rows rather than of single elements; it counts where all ranks say so
+    bool contiguous = true;    // shared: each rank's part follows that of the rank before
+    std::size_t alignment = 1; // allocate, shared: of the beginning of what a rank allocates, a power of two
+    bool rows_locked = false;  // accumulates are of rows rather than of single elements; it counts where all ranks say so
     // Bytes of rows that a rank changes by elements before one of its threads takes a target's part to itself, four times as many each
     // time that it is taken back. origin: bench/peers/rma_bench.c, accumulate: 16 KiB by elements cost what two changes of the owner do
     std::uint64_t patience = 16 << 10;

@@ -91,10 +91,11 @@ template <class Stack> card window<Stack>::make_own(wanted const& w) {
     if (how_ == flavor::dynamic) c.memory_at = heap.refer(attached_ = make_block<attachments<world_type>>()).offset;
     auto const slice = heap.whole();
     c.slice_here = reinterpret_cast<std::uintptr_t>(slice.data()), c.slice_size = slice.size();
-    auto const* const memory = allocated_.empty() ? own_.base : allocated_.data();
-    if (memory && heap.contains(memory, allocated_.empty() ? own_.size : allocated_.size())) {
+    // Where the parts follow each other the first rank has them all.
+    auto const n = allocated_.empty() ? own_.size : static_cast<std::size_t>(allocated_.data() + allocated_.size() - own_.base);
+    if (own_.base && heap.contains(own_.base, n)) {
         c.memory_of = run_->me();
-        c.memory_at = heap.refer(memory).offset;
+        c.memory_at = heap.refer(own_.base).offset;
     }
     c.pid = smp::own_process();
     c.probe_at = reinterpret_cast<std::uintptr_t>(probe_), c.probe[0] = probe_[0], c.probe[1] = probe_[1];
@@ -105,9 +106,11 @@ template <class Stack> void window<Stack>::get_memory(wanted const& w) {
     own_ = {w.memory.data(), w.how == flavor::create ? w.memory.size() : w.size, w.unit};
     if (w.how == flavor::dynamic) own_ = {nullptr, ~std::uint64_t{0}, 1};
     if (w.how != flavor::allocate && w.how != flavor::shared) return;
+    auto const spare = w.alignment - 1;
     if (auto const n = wanted_here(w); n != 0)
-        allocated_ = run_->allocate(bytes{n}, w.place ? *w.place : run_->allocation_wish(), mem::purpose::windows);
-    own_.base = allocated_.data();
+        allocated_ = run_->allocate(bytes{n > ~spare ? n : n + spare}, w.place ? *w.place : run_->allocation_wish(),
+                                    mem::purpose::windows);
+    own_.base = allocated_.data() + (-reinterpret_cast<std::uintptr_t>(allocated_.data()) & spare);
 }
 
 /// How much memory this rank has to allocate: its own part, or, where shared parts follow each other, all of them or nothing.

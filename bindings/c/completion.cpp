@@ -28,10 +28,12 @@ std::vector<pending> active_ones(binding& b, MPI_Request const* handles, int n) 
     return all;
 }
 
-/// The end of a request that is done, or is waited for here: its handle dies where it is not persistent.
+/// The end of a request that is done, or is waited for here: its handle dies where it is not persistent. It lives as long as this
+/// waits, and the request is active: another thread may cancel it, ask for its state, or make a partition of it ready.
 ending end_of(binding& b, MPI_Request& handle) {
     ref<request> const kept{b.requests.get(handle)};
-    if (kept->by_handle) kept->home().wait(kept->about(), [&](auto&) { return kept->peek(kept->home()); });
+    auto& home = kept->home();
+    home.wait(kept->about(), [&](auto&) { return kept->peek(home); });
     if (!kept->persistent) b.requests.remove(word_of(std::exchange(handle, MPI_REQUEST_NULL)))->let_go();
     return kept->finish();
 }

@@ -657,6 +657,52 @@ TEST(CRequests, AnArrayOfAllSortsIsWaitedForAsOne) {
     });
 }
 
+/// One thread waits for a receive of its own rank: the handle that it was begun with serves another thread meanwhile.
+void cancel_what_a_thread_waits_for(MPI_Request request, bool by_array) {
+    auto const* const lane = static_cast<mpt::lane<mpt::c::stack>*>(mpt::c::here().self->lane);
+    bool const persistent = mpt::c::here().requests.get(request).persistent;
+    auto waiter = thread_of_rank([&] {
+        auto mine = request;
+        MPI_Status s{};
+        EXPECT_EQ(by_array ? MPI_Waitall(1, &mine, &s) : MPI_Wait(&mine, &s), MPI_SUCCESS);
+        int cancelled = -1;
+        MPI_Test_cancelled(&s, &cancelled);
+        EXPECT_TRUE(cancelled);
+        EXPECT_EQ(mine, persistent ? request : MPI_REQUEST_NULL);
+    });
+    while (!lane->is_waited_on()) std::this_thread::yield();
+    int flag = -1;
+    EXPECT_EQ(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_FALSE(flag);
+    bool const failed = MPI_Cancel(&request) != MPI_SUCCESS;
+    EXPECT_FALSE(failed);
+    if (failed) MPI_Send(nullptr, 0, MPI_INT, 0, 7, MPI_COMM_SELF); // so that the waiter comes back
+    waiter.join();
+}
+
+TEST(CRequests, AnotherThreadCancelsWhatOneWaitsFor) {
+    ranks(1, [](int, int) {
+        int room[8];
+        MPI_Datatype apart = MPI_DATATYPE_NULL;
+        MPI_Type_vector(2, 1, 2, MPI_INT, &apart);
+        MPI_Type_commit(&apart);
+        MPI_Request again = MPI_REQUEST_NULL, r = MPI_REQUEST_NULL;
+        MPI_Recv_init(room, 1, MPI_INT, 0, 7, MPI_COMM_SELF, &again);
+        for (bool const by_array : {false, true}) {
+            MPI_Irecv(room, 1, MPI_INT, 0, 7, MPI_COMM_SELF, &r);
+            cancel_what_a_thread_waits_for(r, by_array);
+            MPI_Irecv(room, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_SELF, &r);
+            cancel_what_a_thread_waits_for(r, by_array);
+            MPI_Irecv(room, 1, apart, 0, 7, MPI_COMM_SELF, &r);
+            cancel_what_a_thread_waits_for(r, by_array);
+            MPI_Start(&again);
+            cancel_what_a_thread_waits_for(again, by_array);
+        }
+        MPI_Request_free(&again);
+        MPI_Type_free(&apart);
+    });
+}
+
 // --- the table behind them ------------------------------------------------------------------------------------------------------
 
 TEST(CRequests, ThreadsThatReviveAndRetireNeverShareAnObject) {

@@ -1,4 +1,6 @@
 /// lock::none - no lock: for stacks that one thread at a time enters. Every call folds away.
+///
+///   Reached from C++. In C all levels of threads run on a lock, MPI_THREAD_SINGLE, too: the library is there once for each flavour.
 #pragma once
 #include <mpt/lock/lock.hpp>
 

@@ -6,7 +6,8 @@
 ///        lane 15   lock + engine
 ///
 ///   Threads that use different objects meet in no lock and write no line in common; each lock learns by whom it is entered, and
-///   lets that thread in by plain stores (lock/bias.hpp). Threads that use one object meet in its lock, as with lock::ticket.
+///   lets that thread in by plain stores (lock/bias.hpp). Threads that use one object, as one communicator, meet in
+///   its lane, and so do those of objects beyond the sixteenth: there they share matching, requests and channels, as with lock::ticket.
 ///
 ///   Lanes   MPT_LANES of them where the user does not say how many; what is made takes the lane after the one before
 ///           (runtime::new_context), so that 16 objects in a row share none.

@@ -23,8 +23,8 @@
 ///   Cost      put of a value to arena memory: a look at the epoch, one comparison with the bounds, a store. No lock, no call.
 ///   Threads   operations, flushes and locks of different targets by any number of threads; fence, start, complete, post and wait by
 ///             one at a time.
-///             No lock is taken, and no line written that they share, for what is mapped (accumulates: by 16 of a rank); letters to agents
-///             go by the lane's lock.
+///             No lock is taken, and no line written that they share, for what is mapped (accumulates: by 16 of a rank) or what the
+///             kernel copies; letters to agents go by the lane's lock.
 ///   Limit     memory is per rank of the group: 128 bytes for each target.
 ///   Tests     test/rma_window_test.cpp, test/rma_random_test.cpp    Source MPI-4.1 chapter 12.
 #pragma once

@@ -111,7 +111,7 @@ mem::wish placement_wanted(mem::wish const& usual, info_object const* hints) {
 int level_provided(binding& b, int wanted) {
     constexpr std::pair<std::string_view, int> levels[] = {
         {"single", MPI_THREAD_SINGLE}, {"funneled", MPI_THREAD_FUNNELED}, {"serialized", MPI_THREAD_SERIALIZED}};
-    auto const most = b.run().configuration().get<"MPT_THREAD_LEVEL">();
+    auto const most = b.run().configuration().get<"MPT_THREAD_LEVEL">().view();
     for (auto const& [name, level] : levels)
         if (most == name) return std::min(wanted, level);
     return wanted;

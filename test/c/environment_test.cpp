@@ -115,7 +115,7 @@ TEST(CEnvironment, NoHigherLevelIsGivenThanAVariableAllows) {
             rank_of_its_own([level] {
                 int provided = -1;
                 EXPECT_EQ(MPI_Init_thread(nullptr, nullptr, level, &provided), MPI_SUCCESS);
-                EXPECT_EQ(provided, std::min(level, MPI_THREAD_FUNNELED));
+                EXPECT_EQ(provided, std::min<int>(level, MPI_THREAD_FUNNELED));
                 EXPECT_EQ(told_level(), provided);
                 EXPECT_EQ(level_of_session("MPI_THREAD_MULTIPLE"), "MPI_THREAD_FUNNELED");
                 EXPECT_EQ(level_of_session("MPI_THREAD_SINGLE"), "MPI_THREAD_SINGLE");

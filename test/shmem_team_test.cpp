@@ -3,6 +3,19 @@
 #include "support/pes.hpp"
 
 namespace {
+thread_local int allocations_left = -1; // of this thread; less than 0: no end
+}
+// The program's: after allocations_left of them a thread has no memory.
+void* operator new(std::size_t n) {
+    if (allocations_left >= 0 && allocations_left-- == 0) throw std::bad_alloc{};
+    if (auto* const p = std::malloc(n)) return p;
+    throw std::bad_alloc{};
+}
+void* operator new(std::size_t n, std::nothrow_t const&) noexcept { return std::malloc(n); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace {
 using namespace mpt::test;
 
 struct shmem_team : pes<mpt::local_stack> {
@@ -105,13 +118,41 @@ TEST_F(shmem_team, a_space_has_three_axes) {
 TEST_F(shmem_team, colours_and_keys_make_teams_of_teams) {
     on(5, [](auto& pe) {
         int const me = pe.me();
-        auto t = pe.world().split(me == 4 ? -1 : me % 2, -me);
+        auto const made = pe.world().split(me == 4 ? -1 : me % 2, -me);
+        ASSERT_TRUE(made);
+        auto const& t = *made;
         EXPECT_EQ(t == nullptr, me == 4);
         if (!t) return;
         EXPECT_EQ(members(*t), (me % 2 == 0 ? std::vector{2, 0} : std::vector{3, 1}));
         auto alone = t->split_strided(1, 1, 1);
         EXPECT_EQ(*alone != nullptr, me < 2);
         if (*alone) { EXPECT_EQ(members(**alone), std::vector{me}); }
+    });
+}
+
+/// Each allocation of a PE's fails once, until there is none left.
+TEST_F(shmem_team, where_a_pe_has_no_memory_nobody_gets_a_team) {
+    on(3, [](auto& pe) {
+        auto& all = pe.world();
+        auto const each = [&](auto const& split) {
+            ASSERT_TRUE(split()); // and what the parent allocates once is there
+            for (int n = 0;; ++n) {
+                allocations_left = pe.me() == 1 ? n : -1;
+                bool const is_made = split().has_value();
+                allocations_left = -1;
+                auto told = std::array<bool, 3>{};
+                mpt::shmem::fcollect(all, told.data(), &is_made, 1);
+                ASSERT_TRUE(told[0] == told[1] && told[1] == told[2]) << n;
+                if (!is_made) continue;
+                EXPECT_GT(n, 0);
+                break;
+            }
+        };
+        each([&] { return all.split_strided(0, 1, 3); });
+        each([&] { return all.split_2d(2); });
+        each([&] { return all.split_2d(2, 1); });
+        each([&] { return all.split_3d(2, 1, 2); });
+        each([&] { return all.split(pe.me().value % 2, 0); });
     });
 }
 

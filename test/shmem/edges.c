@@ -147,6 +147,23 @@ static void teams(int me, int n) {
     shmem_team_destroy(back);
 }
 
+/* As many as there is memory for; a handle is used once. */
+static void crowd_of_teams(int n) {
+    enum { many = 4200 };
+    static shmem_team_t team[many];
+    shmem_team_t x, y, z;
+    for (int i = 0; i < many; i++) EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team[i]) == 0);
+    shmem_team_t const old = team[7];
+    shmem_team_destroy(old);
+    EXPECT(shmem_team_n_pes(old) == -1 && shmem_team_n_pes(team[many - 1]) == n);
+    EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team[7]) == 0 && team[7] != old);
+    EXPECT(shmemx_team_split_3d(team[7], n, 1, 1, &x, &y, &z) == 0 && shmem_team_n_pes(x) == n);
+    EXPECT(shmem_team_sync(team[many - 1]) == 0 && shmem_team_n_pes(y) == 1 && shmem_team_n_pes(z) == 1);
+    shmem_team_destroy(x), shmem_team_destroy(y), shmem_team_destroy(z);
+    for (int i = 0; i < many; i++) shmem_team_destroy(team[i]);
+    shmem_barrier_all();
+}
+
 /* Collectives of nothing, in place, and of other lengths everywhere. */
 static void collectives(int me, int n) {
     static long all[512], own[2];
@@ -193,6 +210,7 @@ static void contexts(int me, int n) {
 int main(void) {
     shmem_init();
     int const me = shmem_my_pe(), n = shmem_n_pes();
-    memory(me, n), constants(me, n), nothing(me, n), no_team(), teams(me, n), collectives(me, n), contexts(me, n);
+    memory(me, n), constants(me, n), nothing(me, n), no_team(), teams(me, n), crowd_of_teams(n), collectives(me, n),
+        contexts(me, n);
     return ended();
 }

@@ -23,12 +23,12 @@ using team_type = mpt::shmem::team<stack>;
 
 /// A team of the program's, or one of all.
 struct team_slot {
-    std::uintptr_t handle = 0; // 0: free
-    team_type* team = nullptr;
+    std::uintptr_t handle = 0;        // 0: free
+    team_type* team = nullptr;        // null: it is being made
     std::unique_ptr<team_type> owned; // null: it is the job's
-    int most_contexts = 0;
+    std::uintptr_t generation = 0;
 };
-inline constexpr std::size_t most_teams = 4096;
+inline constexpr std::size_t first_team = 3; // places before it are SHMEM_TEAM_INVALID's and those of the job's teams
 
 /// What a context's handle stands for, beside its context_view.
 struct context_slot {
@@ -48,10 +48,10 @@ struct engine {
     int level = SHMEM_THREAD_SINGLE;
 
     std::mutex changing; // for what follows
-    std::vector<team_slot> teams{3};
-    std::vector<std::uintptr_t> team_generations;
-    std::vector<context_slot> contexts; // as many as there were at once
-    std::size_t first_free = 2;         // no place before it is free
+    std::vector<team_slot> teams{first_team};
+    std::size_t first_free_team = first_team; // no place before it is free
+    std::vector<context_slot> contexts;       // as many as there were at once
+    std::size_t first_free = 2;               // no place before it is free
 
     mpt::shmem::job<stack>& job() { return env->job(); }
     mpt::shmem::memory<stack>& memory() { return env->memory(); }

@@ -1,6 +1,7 @@
 // Teams and contexts: what their handles stand for. A handle is a place in a table and, above it, a number that changes each time the
 // place is used again, so one that was destroyed is found out by a comparison.
 #include <optional>
+#include <tuple>
 
 #include <pthread.h>
 
@@ -11,6 +12,7 @@ namespace mpt::c::shmem {
 namespace {
 
 constexpr std::uintptr_t world_handle = 1, shared_handle = 2; // as shmem.h has them
+constexpr auto most_teams = std::uintptr_t{1} << 32;          // memory has an end before
 
 template <class Handle> Handle handle_of(std::uintptr_t place, std::uintptr_t generation, std::size_t most) {
     return reinterpret_cast<Handle>(generation * most + place);
@@ -23,20 +25,57 @@ team_slot* slot_of(engine& e, shmem_team_t team) noexcept {
     return &e.teams[place];
 }
 
-/// A handle for a team that was made; SHMEM_TEAM_INVALID for none.
-shmem_team_t published(engine& e, std::unique_ptr<team_type> team) {
-    if (!team) return SHMEM_TEAM_INVALID;
-    std::lock_guard const g{e.changing};
-    std::size_t place = 3;
+/// With e.changing locked. A handle that no team has yet; throws where the table cannot grow.
+std::size_t take_place(engine& e) {
+    auto& place = e.first_free_team;
     while (place < e.teams.size() && e.teams[place].handle != 0) ++place;
-    if (place == most_teams)
-        throw error{errc::no_memory, "mpt: there are " + std::to_string(most_teams - 3) + " teams, and no more can be made"};
     if (place == e.teams.size()) e.teams.emplace_back();
-    e.team_generations.resize(e.teams.size());
-    auto const handle = handle_of<shmem_team_t>(place, ++e.team_generations[place], most_teams);
-    auto* const made = team.get();
-    e.teams[place] = {number(handle), made, std::move(team)};
-    return handle;
+    e.teams[place].handle = number(handle_of<shmem_team_t>(place, ++e.teams[place].generation, most_teams));
+    return place;
+}
+/// With e.changing locked.
+void leave_place(engine& e, std::size_t place) noexcept {
+    auto& slot = e.teams[place];
+    slot.handle = 0, slot.team = nullptr, slot.owned = nullptr;
+    e.first_free_team = std::min(e.first_free_team, place);
+}
+/// SHMEM_TEAM_INVALID for no team.
+shmem_team_t published(engine& e, std::size_t place, std::unique_ptr<team_type> team) noexcept {
+    std::lock_guard const g{e.changing};
+    if (!team) return leave_place(e, place), SHMEM_TEAM_INVALID;
+    e.teams[place].team = team.get();
+    e.teams[place].owned = std::move(team);
+    return reinterpret_cast<shmem_team_t>(e.teams[place].handle);
+}
+
+auto parts(std::unique_ptr<team_type>& one) { return std::tie(one); }
+template <class Several> Several& parts(Several& teams) { return teams; }
+
+/// The teams that split(parent) gives, told by their handles. Not 0, and none: where it gives none, or a PE of the parent has no memory
+/// for handles.
+template <class... Handle, class Split> int make_teams(shmem_team_t parent, Split const& split, Handle*... made) {
+    ((*made = SHMEM_TEAM_INVALID), ...);
+    auto* const t = find_team(parent);
+    if (!t) return -1;
+    return guarded([&] {
+        auto& e = here();
+        std::vector<std::size_t> taken;
+        bool const has_places = team_type::tries([&] {
+            taken.reserve(sizeof...(made));
+            std::lock_guard const g{e.changing};
+            (taken.push_back((static_cast<void>(made), take_place(e))), ...);
+            return true;
+        });
+        if (t->all_can(has_places))
+            if (auto teams = split(*t)) {
+                auto place = taken.begin();
+                std::apply([&](auto&... team) { ((*made = published(e, *place++, std::move(team))), ...); }, parts(*teams));
+                return 0;
+            }
+        std::lock_guard const g{e.changing};
+        for (auto const place : taken) leave_place(e, place);
+        return -1;
+    });
 }
 
 mpt::shmem::team_config config_of(shmem_team_config_t const* config, long mask) noexcept {
@@ -65,8 +104,8 @@ void end_context(engine& e, std::size_t place) {
 } // namespace
 
 void predefine(engine& e) {
-    e.teams[world_handle] = {world_handle, &e.job().world(), nullptr};
-    e.teams[shared_handle] = {shared_handle, &e.job().node(), nullptr};
+    e.teams[world_handle].handle = world_handle, e.teams[world_handle].team = &e.job().world();
+    e.teams[shared_handle].handle = shared_handle, e.teams[shared_handle].team = &e.job().node();
     if (e.contexts.size() < 2) e.contexts.resize(2);
     e.contexts[1].team = SHMEM_TEAM_WORLD;
     the_contexts[1] = {SHMEM_CTX_DEFAULT, e.places.data(), e.job().size()};
@@ -76,7 +115,8 @@ void forget_objects(engine& e) {
     for (std::size_t i = 2; i < e.contexts.size(); ++i)
         if (e.contexts[i].engine) end_context(e, i);
     the_contexts = {};
-    for (auto& t : e.teams) t = {};
+    for (std::size_t i = 1; i < e.teams.size(); ++i) leave_place(e, i);
+    e.first_free_team = first_team;
 }
 
 // --- teams --------------------------------------------------------------------------------------------------------------------
@@ -111,62 +151,25 @@ int translate(shmem_team_t from, int pe, shmem_team_t to) noexcept {
 
 int split_strided(shmem_team_t parent, int start, int stride, int size, shmem_team_config_t const* config, long mask,
                   shmem_team_t* made) {
-    *made = SHMEM_TEAM_INVALID;
-    auto* const t = find_team(parent);
-    if (!t) return -1;
-    return guarded([&] {
-        auto team = t->split_strided(start, stride, size, config_of(config, mask));
-        if (!team) return -1;
-        *made = published(here(), std::move(*team));
-        return 0;
-    });
+    return make_teams(
+        parent, [=](auto& t) { return t.split_strided(start, stride, size, config_of(config, mask)); }, made);
 }
 int split_2d(shmem_team_t parent, int range, shmem_team_config_t const* x_config, long x_mask, shmem_team_t* x,
              shmem_team_config_t const* y_config, long y_mask, shmem_team_t* y) {
-    *x = *y = SHMEM_TEAM_INVALID;
-    auto* const t = find_team(parent);
-    if (!t) return -1;
-    return guarded([&] {
-        auto teams = t->split_2d(range, config_of(x_config, x_mask), config_of(y_config, y_mask));
-        if (!teams) return -1;
-        *x = published(here(), std::move(teams->first));
-        *y = published(here(), std::move(teams->second));
-        return 0;
-    });
+    auto const split = [=](auto& t) { return t.split_2d(range, config_of(x_config, x_mask), config_of(y_config, y_mask)); };
+    return make_teams(parent, split, x, y);
 }
 int split_color(shmem_team_t parent, int color, int key, shmem_team_t* made) {
-    *made = SHMEM_TEAM_INVALID;
-    auto* const t = find_team(parent);
-    if (!t) return -1;
-    return guarded([&] {
-        *made = published(here(), t->split(color, key));
-        return 0;
-    });
+    return make_teams(
+        parent, [=](auto& t) { return t.split(color, key); }, made);
 }
 int split_grid(shmem_team_t parent, int x_range, int y_range, shmem_team_t* x, shmem_team_t* y) {
-    *x = *y = SHMEM_TEAM_INVALID;
-    auto* const t = find_team(parent);
-    if (!t) return -1;
-    return guarded([&] {
-        auto teams = t->split_2d(x_range, y_range);
-        if (!teams) return -1;
-        *x = published(here(), std::move(teams->first));
-        *y = published(here(), std::move(teams->second));
-        return 0;
-    });
+    return make_teams(
+        parent, [=](auto& t) { return t.split_2d(x_range, y_range); }, x, y);
 }
 int split_3d(shmem_team_t parent, int x_range, int y_range, int z_range, shmem_team_t* x, shmem_team_t* y, shmem_team_t* z) {
-    *x = *y = *z = SHMEM_TEAM_INVALID;
-    auto* const t = find_team(parent);
-    if (!t) return -1;
-    return guarded([&] {
-        auto teams = t->split_3d(x_range, y_range, z_range);
-        if (!teams) return -1;
-        *x = published(here(), std::move(std::get<0>(*teams)));
-        *y = published(here(), std::move(std::get<1>(*teams)));
-        *z = published(here(), std::move(std::get<2>(*teams)));
-        return 0;
-    });
+    return make_teams(
+        parent, [=](auto& t) { return t.split_3d(x_range, y_range, z_range); }, x, y, z);
 }
 int local_pes(int* pes, std::size_t n) {
     auto const size = team_size(SHMEM_TEAM_SHARED);
@@ -185,7 +188,7 @@ void destroy_team(shmem_team_t team) {
         for (std::size_t i = 2; i < e.contexts.size(); ++i)
             if (e.contexts[i].engine && e.contexts[i].team == team) end_context(e, i);
         last = std::move(slot->owned);
-        *slot = {};
+        leave_place(e, number(team) % most_teams);
     });
 }
 

@@ -11,20 +11,24 @@
 ///             share it. That of an active set follows from its three numbers, so nobody has to be told.
 ///   Contexts  a team that is asked to have n contexts can have n at once, and no more: they are kept for it (job/room.hpp). Where a PE
 ///             has not so many left (MPT_CONTEXTS), no PE gets a team. One that is asked for no number has what is left.
+///   Memory    where a PE has none for a new team, no PE gets one.
 ///   Threads   collectives of one team come in one order.
 ///   Tests     test/shmem_team_test.cpp
 #pragma once
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <new>
 #include <optional>
 #include <tuple>
 #include <vector>
 
 #include <mpt/coll/allgather.hpp>
+#include <mpt/coll/allreduce.hpp>
 #include <mpt/coll/barrier.hpp>
 #include <mpt/coll/broadcast.hpp>
 #include <mpt/core/hash.hpp>
+#include <mpt/datatype/operation.hpp>
 #include <mpt/shmem/job/room.hpp>
 #include <mpt/stack/runtime.hpp>
 
@@ -88,8 +92,8 @@ public:
     /// The set of PEs start, start + stride ... of a team: nothing where that is none.
     std::optional<group> strided(std::int32_t start, std::int32_t stride, std::int32_t size) const;
 
-    // --- collectives over this team --------------------------------------------------------------------------------------------------
-    /// Nothing: there is no such set, for any PE.
+    // --- collectives over this team. Nothing: for no PE there is one ----------------------------------------------------------------
+    /// There is no such set.
     std::optional<maybe> split_strided(std::int32_t start, std::int32_t stride, std::int32_t size, team_config config = {});
     /// Teams of this PE's row and column; nothing where xrange < 1.
     std::optional<std::pair<maybe, maybe>> split_2d(std::int32_t xrange, team_config x = {}, team_config y = {});
@@ -98,7 +102,24 @@ public:
     /// The three axes of such a grid; nothing where a range is less than 1. Cray's extension.
     std::optional<std::tuple<maybe, maybe, maybe>> split_3d(std::int32_t xrange, std::int32_t yrange, std::int32_t zrange);
     /// Those of one colour, ordered by key and then by number here; a negative colour: in none. Cray's extension.
-    maybe split(std::int32_t colour, std::int32_t key);
+    std::optional<maybe> split(std::int32_t colour, std::int32_t key);
+    /// What f returns; false, too, where it finds no memory.
+    template <class F> static bool tries(F const& f) {
+        try {
+            return f();
+        } catch (std::bad_alloc const&) { return false; }
+    }
+    /// Do all PEs say that they can? Takes no memory.
+    bool all_can(bool mine) {
+        std::uint64_t word = mine;
+        auto min = find_kernel(operation::min, element_kind::uint64);
+        auto const op =
+            coll::operand::array(8, true, &min, [](void* f, std::byte const* left, std::byte* right, std::size_t n) {
+                (*static_cast<kernel*>(f))(left, right, n);
+            });
+        coll::allreduce(native(), op, nullptr, reinterpret_cast<std::byte*>(&word), 1);
+        return word != 0;
+    }
 
     coll::team<Stack> native() noexcept { return {wire_, who_, me_, rooted_calls_, &shared_}; }
     /// The same in a reduction: by messages alone, where MPT_TEAM_NODE says that.
@@ -108,25 +129,29 @@ public:
     }
 
 private:
+    template <std::size_t N> using some = std::array<maybe, N>;
+
     static std::uint32_t kept(team_config const& c) noexcept { return static_cast<std::uint32_t>(c.num_contexts.value_or(0)); }
-    /// Contexts are kept for the teams that this PE will be in, on all PEs or on none; the same on all of them.
-    bool keep_contexts(bool is_in, team_config const& a, team_config const& b = {}) {
-        bool const can_be = a.num_contexts.value_or(0) >= 0 && b.num_contexts.value_or(0) >= 0;
-        auto const n = can_be && is_in ? kept(a) + kept(b) : 0;
-        bool const mine = can_be && (!room_ || room_->take(n));
-        std::vector<std::byte> all(static_cast<std::size_t>(size()));
-        coll::allgather(native(), source{&mine, 1}, coll::blocks{std::span{all}, 1});
-        bool const have_all = std::ranges::count(all, std::byte{1}) == size();
-        if (mine && !have_all && room_) room_->give(n);
-        return have_all;
+    static bool can_be(team_config const& c) noexcept { return c.num_contexts.value_or(0) >= 0; }
+    /// What make(contexts, teams) makes, if it returns true on all PEs.
+    template <std::size_t N, class Make> std::optional<some<N>> together(Make const& make) {
+        std::array<context_id, N> contexts;
+        for (auto& c : contexts) c = run_->new_context();
+        coll::broadcast(native(), coll::place{std::as_writable_bytes(std::span{contexts})}, 0);
+        some<N> made;
+        bool const mine = tries([&] { return make(contexts, made); });
+        if (!all_can(mine)) return std::nullopt;
+        return made;
     }
-    context_id new_context() {
-        auto context = run_->new_context();
-        coll::broadcast(native(), coll::place{std::as_writable_bytes(std::span{&context, 1})}, 0);
-        return context;
+    /// False: the PE has not the contexts that are to be kept for it.
+    bool make(maybe& made, context_id context, group who, team_config const& config = {}) {
+        made = std::make_unique<team>(*run_, context, std::move(who), config, nullptr, memory_);
+        if (room_ && !room_->take(kept(config))) return false;
+        made->room_ = room_;
+        return true;
     }
-    /// Of those of all PEs here that `in` takes, by number here; of none, where this PE is none of them.
-    template <class In> maybe of_those(In const& in, team_config config = {});
+    /// Of those of all PEs here that `in` takes, by number here; none, where this PE is none of them.
+    template <class In> bool make_of(maybe& made, context_id context, In const& in, team_config const& config = {});
 };
 
 template <class Stack>
@@ -142,38 +167,48 @@ std::optional<group> team<Stack>::strided(std::int32_t start, std::int32_t strid
 
 template <class Stack> auto team<Stack>::split_strided(std::int32_t start, std::int32_t stride, std::int32_t size,
                                                        team_config config) -> std::optional<maybe> {
-    auto const who = strided(start, stride, size);
-    bool const is_in = who && who->find(run_->me());
-    if (!who || !keep_contexts(is_in, config)) return std::nullopt;
-    auto const context = new_context();
-    if (!is_in) return maybe{};
-    return std::make_unique<team>(*run_, context, *who, config, room_, memory_);
+    auto made = together<1>([&](auto const& contexts, some<1>& t) {
+        auto who = strided(start, stride, size);
+        if (!who || !can_be(config)) return false;
+        return !who->find(run_->me()) || make(t[0], contexts[0], std::move(*who), config);
+    });
+    if (!made) return std::nullopt;
+    return std::move((*made)[0]);
 }
 
-template <class Stack> template <class In> auto team<Stack>::of_those(In const& in, team_config config) -> maybe {
-    auto const context = new_context();
-    if (!in(me_.value)) return {};
+template <class Stack> template <class In>
+bool team<Stack>::make_of(maybe& made, context_id context, In const& in, team_config const& config) {
+    if (!can_be(config)) return false;
+    if (!in(me_.value)) return true;
     std::vector<std::int32_t> world;
     for (std::int32_t i = 0; i < size(); ++i)
         if (in(i)) world.push_back(who_.world(i));
-    return std::make_unique<team>(*run_, context, group::of(std::move(world)), config, room_, memory_);
+    return make(made, context, group::of(std::move(world)), config);
 }
 
 template <class Stack> auto team<Stack>::split_2d(std::int32_t xrange, team_config x, team_config y)
     -> std::optional<std::pair<maybe, maybe>> {
-    if (xrange < 1 || !keep_contexts(true, x, y)) return std::nullopt;
-    auto row = of_those([&](std::int32_t i) { return i / xrange == me_ / xrange; }, x);
-    auto column = of_those([&](std::int32_t i) { return i % xrange == me_ % xrange; }, y);
-    return std::pair{std::move(row), std::move(column)};
+    if (xrange < 1) return std::nullopt;
+    auto made = together<2>([&](auto const& contexts, some<2>& t) {
+        return make_of(
+                   t[0], contexts[0], [&](std::int32_t i) { return i / xrange == me_ / xrange; }, x) &&
+               make_of(
+                   t[1], contexts[1], [&](std::int32_t i) { return i % xrange == me_ % xrange; }, y);
+    });
+    if (!made) return std::nullopt;
+    return std::pair{std::move((*made)[0]), std::move((*made)[1])};
 }
 
 template <class Stack> auto team<Stack>::split_2d(std::int32_t xrange, std::int32_t yrange)
     -> std::optional<std::pair<maybe, maybe>> {
     if (xrange < 1 || yrange < 1) return std::nullopt;
     auto const has_place = [=](std::int32_t i) { return i / xrange < yrange; };
-    auto row = of_those([&](std::int32_t i) { return has_place(i) && i / xrange == me_ / xrange; });
-    auto column = of_those([&](std::int32_t i) { return has_place(i) && i % xrange == me_ % xrange; });
-    return std::pair{std::move(row), std::move(column)};
+    auto made = together<2>([&](auto const& contexts, some<2>& t) {
+        return make_of(t[0], contexts[0], [&](std::int32_t i) { return has_place(i) && i / xrange == me_ / xrange; }) &&
+               make_of(t[1], contexts[1], [&](std::int32_t i) { return has_place(i) && i % xrange == me_ % xrange; });
+    });
+    if (!made) return std::nullopt;
+    return std::pair{std::move((*made)[0]), std::move((*made)[1])};
 }
 
 template <class Stack> auto team<Stack>::split_3d(std::int32_t xrange, std::int32_t yrange, std::int32_t zrange)
@@ -183,27 +218,36 @@ template <class Stack> auto team<Stack>::split_3d(std::int32_t xrange, std::int3
     auto const y = [=](std::int32_t i) { return i / xrange % yrange; };
     auto const z = [=](std::int32_t i) { return i / xrange / yrange; };
     auto const me = me_.value;
-    auto const line = [&](auto const& a, auto const& b) { // of those that have the same a and b
-        return of_those([&](std::int32_t i) { return z(i) < zrange && a(i) == a(me) && b(i) == b(me); });
+    auto const line = [&](auto const& a, auto const& b) { // those that have the same a and b
+        return [=](std::int32_t i) { return z(i) < zrange && a(i) == a(me) && b(i) == b(me); };
     };
-    auto on_x = line(y, z), on_y = line(x, z), on_z = line(x, y);
-    return std::tuple{std::move(on_x), std::move(on_y), std::move(on_z)};
+    auto made = together<3>([&](auto const& contexts, some<3>& t) {
+        return make_of(t[0], contexts[0], line(y, z)) && make_of(t[1], contexts[1], line(x, z)) &&
+               make_of(t[2], contexts[2], line(x, y));
+    });
+    if (!made) return std::nullopt;
+    return std::tuple{std::move((*made)[0]), std::move((*made)[1]), std::move((*made)[2])};
 }
 
-template <class Stack> auto team<Stack>::split(std::int32_t colour, std::int32_t key) -> maybe {
+template <class Stack> auto team<Stack>::split(std::int32_t colour, std::int32_t key) -> std::optional<maybe> {
     std::array const mine{colour, key};
-    std::vector<std::array<std::int32_t, 2>> all(static_cast<std::size_t>(size()));
+    std::vector<std::array<std::int32_t, 2>> all;
+    bool const has_room = tries([&] { return all.resize(static_cast<std::size_t>(size())), true; });
+    if (!all_can(has_room)) return std::nullopt;
     coll::allgather(native(), source{&mine, sizeof mine}, coll::blocks{std::as_writable_bytes(std::span{all}), sizeof mine});
-    auto const context = new_context();
-    if (colour < 0) return {};
-    std::vector<std::pair<std::int32_t, std::int32_t>> in; // key, number here
-    for (std::int32_t i = 0; i < size(); ++i)
-        if (auto const& [c, k] = all[static_cast<std::size_t>(i)]; c == colour) in.emplace_back(k, i);
-    std::ranges::sort(in);
-    std::vector<std::int32_t> world;
-    world.reserve(in.size());
-    for (auto const& [k, i] : in) world.push_back(who_.world(i));
-    return std::make_unique<team>(*run_, context, group::of(std::move(world)), team_config{}, room_, memory_);
+    auto made = together<1>([&](auto const& contexts, some<1>& t) {
+        if (colour < 0) return true;
+        std::vector<std::pair<std::int32_t, std::int32_t>> in; // key, number here
+        for (std::int32_t i = 0; i < size(); ++i)
+            if (auto const& [c, k] = all[static_cast<std::size_t>(i)]; c == colour) in.emplace_back(k, i);
+        std::ranges::sort(in);
+        std::vector<std::int32_t> world;
+        world.reserve(in.size());
+        for (auto const& [k, i] : in) world.push_back(who_.world(i));
+        return make(t[0], contexts[0], group::of(std::move(world)));
+    });
+    if (!made) return std::nullopt;
+    return std::move((*made)[0]);
 }
 
 /// The context of an active set: PEs start, start + 2^log_stride ...

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <mpt/core/hash.hpp>
 #include <mpt/shmem/segments.hpp>
 
 namespace {
@@ -23,6 +24,11 @@ TEST(shmem_segments, hold_data_with_static_storage_and_nothing_else) {
     EXPECT_LT(mpt::shmem::segment_of(all, number(stderr)), all.size()); // of a library
     for (void const* p : {static_cast<void const*>(&automatic), static_cast<void const*>(heap.get())})
         EXPECT_EQ(mpt::shmem::segment_of(all, number(p)), all.size());
+}
+
+TEST(shmem_segments, of_the_program_are_named_by_it) {
+    auto const all = mpt::shmem::data_segments();
+    EXPECT_NE(all[mpt::shmem::segment_of(all, number(&initialized))].object, mpt::hash_of(std::string_view{}));
 }
 
 TEST(shmem_segments, are_the_same_at_every_look) {

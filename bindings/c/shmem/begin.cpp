@@ -120,6 +120,10 @@ bool is_symmetric_around(void const* address, std::size_t before, std::size_t af
     return is_symmetric(reinterpret_cast<void const*>(at - before)) &&
            (after <= 1 || is_symmetric(reinterpret_cast<void const*>(at + after - 1)));
 }
+bool is_accessible(void const* address, int pe) noexcept {
+    auto& e = here();
+    return e.env && is_pe(pe) && e.memory().is_symmetric(address, rank{pe});
+}
 bool is_in_heap(void const* address) noexcept { return here().memory().in_heap(address, 1); }
 heap_block block_around(void const* address) {
     auto const block = here().job().block_around(address);

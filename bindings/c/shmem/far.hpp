@@ -84,6 +84,8 @@ bool is_pe(int pe) noexcept;
 bool is_symmetric(void const* address) noexcept;
 /// And so many bytes before it and from it on.
 bool is_symmetric_around(void const* address, std::size_t before, std::size_t after) noexcept;
+/// At the PE, too; nowhere at one that there is not.
+bool is_accessible(void const* address, int pe) noexcept;
 bool is_in_heap(void const* address) noexcept;
 /// The block that a byte of the heap belongs to, as long as was asked for; of no bytes: none does.
 struct heap_block {

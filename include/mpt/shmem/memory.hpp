@@ -93,6 +93,12 @@ public:
     bool is_symmetric(void const* address) const noexcept {
         return offset(address) < bytes_ || segment_of(segments_, number(address)) < segments_.size();
     }
+    /// At the PE, too: which may run another program.
+    bool is_symmetric(void const* address, rank pe) const noexcept {
+        if (offset(address) < bytes_) return true;
+        auto const k = segment_of(segments_, number(address));
+        return k < segments_.size() && is_same(k, pe);
+    }
     /// Is it in the heap, with all of its n bytes?
     bool in_heap(void const* address, std::size_t n) const noexcept {
         return offset(address) <= bytes_ && n <= bytes_ - offset(address);
@@ -186,6 +192,12 @@ private:
     void take_pages_of(rank pe, card const& theirs);
     void give_back() noexcept;
     void find_bells();
+
+    /// Has the PE the same segment?
+    bool is_same(std::size_t k, rank pe) const noexcept {
+        auto const &ours = segments_[k], &its = theirs_[static_cast<std::size_t>(pe.value)][k];
+        return its.bytes == ours.bytes && its.object == ours.object;
+    }
 
     // by the window
     std::int64_t there(char const* call, void const* address, rank pe, bool writes = true) const;

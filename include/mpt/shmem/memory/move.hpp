@@ -37,9 +37,8 @@ template <class Stack> std::int64_t memory<Stack>::there(char const* call, void 
     auto const who = static_cast<std::size_t>(pe.value);
     if (offset(address) < bytes_) return static_cast<std::int64_t>(heaps_[who] + offset(address));
     auto const k = segment_of(segments_, number(address));
-    if (k == segments_.size()) not_symmetric(call, address, pe);
+    if (k == segments_.size() || !is_same(k, pe)) not_symmetric(call, address, pe);
     auto const &ours = segments_[k], &its = theirs_[who][k];
-    if (its.bytes != ours.bytes || its.object != ours.object) not_symmetric(call, address, pe);
     if (ours.is_constant() && writes)
         throw error{errc::argument, "mpt: " + std::string{call} + ": address " + std::to_string(number(address)) +
                                         " is a constant's, which nobody may write"};

@@ -276,6 +276,76 @@ static void counted(int me, int n) {
     shmem_barrier_all();
 }
 
+/* Everybody adds up the rows of all: while one is added the next is on its way, by two contexts in turn. */
+static void pipelined_sum(int me, int n) {
+    enum { width = 300 };
+    static long row[width];
+    long coming[2][width], sum[width];
+    shmem_ctx_t by[2];
+    for (int i = 0; i < width; i++) sum[i] = row[i] = me * width + i;
+    for (int k = 0; k < 2; k++) EXPECT(shmem_ctx_create(SHMEM_CTX_SERIALIZED, &by[k]) == 0);
+    shmem_barrier_all();
+    for (int k = 0; k < n; k++) {
+        int const now = k % 2, later = 1 - now;
+        if (k + 1 < n) shmem_ctx_long_get_nbi(by[later], coming[later], row, width, (me + k + 1) % n);
+        if (k == 0) continue; /* the own row is there */
+        shmem_ctx_quiet(by[now]);
+        for (int i = 0; i < width; i++) sum[i] += coming[now][i];
+    }
+    for (int i = 0; i < width; i++) EXPECT(sum[i] == (long)width * n * (n - 1) / 2 + (long)n * i);
+    shmem_barrier_all();
+    shmem_ctx_destroy(by[0]), shmem_ctx_destroy(by[1]);
+}
+
+/* A program says what belongs together: many small puts, then updates of one kind. What comes is the same. */
+static void sessions(int me, int n) {
+    enum { each = 8 };
+    static int places[64][each];
+    static long updates;
+    shmem_ctx_session_config_t const puts = {(size_t)(each * n)};
+    shmem_ctx_t ctx;
+    EXPECT(shmem_ctx_create(0, &ctx) == 0);
+    shmem_ctx_session_start(ctx, SHMEM_CTX_SESSION_BATCH, &puts, SHMEM_CTX_SESSION_TOTAL_OPS);
+    for (int i = 0; i < each; i++)
+        for (int p = 0; p < n; p++) shmem_ctx_int_p(ctx, &places[me][i], 100 * me + i, p);
+    shmem_ctx_session_stop(ctx);
+    shmem_ctx_session_start(ctx, SHMEM_CTX_SESSION_BATCH | SHMEM_CTX_SESSION_SAME_AMO, NULL, 0);
+    for (int p = 0; p < n; p++) shmem_ctx_long_atomic_add(ctx, &updates, me + 1, p);
+    shmem_ctx_session_stop(ctx);
+    shmem_ctx_quiet(ctx);
+    shmem_sync_all();
+    for (int p = 0; p < n; p++)
+        for (int i = 0; i < each; i++) EXPECT(places[p][i] == 100 * p + i);
+    EXPECT(updates == (long)n * (n + 1) / 2);
+    shmem_ctx_destroy(ctx);
+    shmem_barrier_all();
+}
+
+/* The even PEs alone, as an active set: the last of them tells, all add up, each collects what all have. */
+static void even_pes(int me, int n) {
+    enum { each = 4 };
+    static long sync_a[SHMEM_COLLECT_SYNC_SIZE + SHMEM_BCAST_SYNC_SIZE], sync_b[SHMEM_REDUCE_SYNC_SIZE];
+    static long told[each], mine[each], all[64 * each];
+    static int sum, number, work[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
+    int const size = (n + 1) / 2, root = size - 1;
+    for (size_t i = 0; i < sizeof sync_a / sizeof sync_a[0]; i++) sync_a[i] = SHMEM_SYNC_VALUE;
+    for (size_t i = 0; i < sizeof sync_b / sizeof sync_b[0]; i++) sync_b[i] = SHMEM_SYNC_VALUE;
+    for (int i = 0; i < each; i++) mine[i] = 10 * me + i, told[i] = -1;
+    number = me + 1;
+    shmem_barrier_all();
+    if (me % 2 == 0) {
+        shmem_broadcast64(told, mine, each, root, 0, 1, size, sync_a);
+        for (int i = 0; i < each; i++) EXPECT(told[i] == (me == 2 * root ? -1 : 20 * root + i)); /* the root keeps its own */
+        shmem_int_sum_to_all(&sum, &number, 1, 0, 1, size, work, sync_b);
+        EXPECT(sum == size * size); /* of so many odd numbers */
+        shmem_fcollect64(all, mine, each, 0, 1, size, sync_a);
+        for (int p = 0; p < size; p++)
+            for (int i = 0; i < each; i++) EXPECT(all[p * each + i] == 20 * p + i);
+        shmem_barrier(0, 1, size, sync_b);
+    }
+    shmem_barrier_all();
+}
+
 /* A number of shmem_init has as many shmem_finalize: only the last one ends. */
 int main(void) {
     shmem_init();
@@ -283,6 +353,7 @@ int main(void) {
     int const me = shmem_my_pe(), n = shmem_n_pes();
     last_one_sums(me, n), pipeline(me, n), bucket_sort(me, n), halo(me, n);
     races(me, n), bits(me, n), order(me, n), work(me, n), teams(me, n), moves(me, n), counted(me, n);
+    pipelined_sum(me, n), sessions(me, n), even_pes(me, n);
     shmem_finalize();
     int running = 0;
     shmem_query_initialized(&running);

@@ -14,7 +14,7 @@ FOUND = {
     'negative': 'shmem_int_g: pe is -1; allowed: 0 to 1',
     'ctx pe': 'shmem_ctx_int_p: pe is 2; allowed: 0 to 1',
     'stack': 'shmem_int_put: dest (0x',
-    'constant': "is a constant's, which nobody may write",
+    'constant': 'shmem_int_put: put: address ',
     'heap': 'is not symmetric: neither in the symmetric heap nor static data',
     'beyond': '4503599627370496 bytes) leaves its block of the symmetric heap',
     'end of a block': '16 bytes) leaves its block of the symmetric heap',
@@ -65,7 +65,17 @@ FOUND = {
     'crooked signal': 'shmem_signal_add: sig_addr (0x',
     'crooked wait': 'shmem_long_wait_until: ivar (0x',
     'crooked lock': 'shmem_set_lock: lock (0x',
-    'free': 'no block of the symmetric heap begins at address',
+    'all: collect': 'shmem_int_collect: collect: 32 bytes come, and dest has room for 16',
+    'all: collect in a set': 'shmem_collect32: collect: 24 bytes come, and dest has room for 16',
+    'all: malloc': 'shmem_malloc: PE 0 gives 8 bytes, and PE 1 16 bytes, on SHMEM_TEAM_WORLD',
+    'all: align': 'shmem_align: PEs call it with different arguments: 64 at one, 128 at another',
+    'all: roots': 'shmem_int_broadcast: PE 0 names root 0, and PE 1 root 1, on SHMEM_TEAM_WORLD',
+    'all: lengths': 'shmem_int_fcollect: PE 0 gives 4 bytes, and PE 1 8 bytes',
+    'all: operations': 'PE 0 calls shmem_int_sum_reduce, and PE 1 shmem_int_max_reduce, on SHMEM_TEAM_WORLD',
+    'another collective': 'PE 0 calls shmem_int_sum_reduce, and PE 1 shmem_barrier_all, on SHMEM_TEAM_WORLD',
+    'allocation beside a barrier': 'PE 0 calls shmem_malloc, and PE 1 shmem_barrier_all',
+    'end beside a barrier': 'PE 0 calls shmem_finalize, and PE 1 shmem_barrier_all',
+    'free': 'shmem_free: no block of the symmetric heap begins at address',
     'after': 'shmem_barrier_all: called after shmem_finalize',
 }
 FOUND_ALWAYS = {
@@ -78,7 +88,9 @@ FOUND_ALWAYS = {
     'stack': 'is not symmetric',
     'root of a set': 'broadcast: the root is -1; allowed: 0 to 0',
     'root beyond a set': 'broadcast: the root is 99; allowed: 0 to 0',
-    'constant': "put: address ",
+    'constant': 'exit code 1: put: address ',
+    'all: malloc': 'shmem_malloc: PEs call it with different arguments: 8 at one, 16 at another',
+    'all: align': 'shmem_align: PEs call it with different arguments: 64 at one, 128 at another',
     'free': 'no block of the symmetric heap begins at address',
 }
 

@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
     shmem_team_t team;
     shmem_ctx_create(0, &ctx);
     shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &team);
-    if (shmem_my_pe() != 0) shmem_barrier_all(); /* until the first PE's mistake ends the job */
+    int const me = shmem_my_pe(), all_do = strncmp(what, "all: ", 5) == 0;
+    if (me != 0 && !all_do) shmem_barrier_all(); /* until the first PE's mistake ends the job */
     IS("pe") shmem_int_put(there, mine, 4, 99);
     IS("negative") shmem_int_g(there, -1);
     IS("ctx pe") shmem_ctx_int_p(ctx, there, 1, 2);
@@ -101,6 +102,19 @@ int main(int argc, char** argv) {
     IS("crooked signal") shmem_signal_add((uint64_t*)(void*)((char*)numbers + 1), 1, 0);
     IS("crooked wait") shmem_long_wait_until((long*)(void*)((char*)numbers + 4), SHMEM_CMP_EQ, 0);
     IS("crooked lock") shmem_set_lock((long*)(void*)((char*)numbers + 4));
+    IS("all: collect") shmem_int_collect(SHMEM_TEAM_WORLD, heap, there, 4);
+    IS("all: collect in a set") shmem_collect32(heap, there, 3, 0, 0, 2, work);
+    IS("all: malloc") shmem_malloc(me == 0 ? 8 : 16);
+    IS("all: align") shmem_align(me == 0 ? 64 : 128, 8);
+    IS("all: roots") shmem_int_broadcast(SHMEM_TEAM_WORLD, there, there, 1, me);
+    IS("all: lengths") shmem_int_fcollect(SHMEM_TEAM_WORLD, heap, there, me == 0 ? 1 : 2);
+    IS("all: operations") {
+        if (me == 0) shmem_int_sum_reduce(SHMEM_TEAM_WORLD, there, there, 1);
+        else shmem_int_max_reduce(SHMEM_TEAM_WORLD, there, there, 1);
+    }
+    IS("another collective") shmem_int_sum_reduce(SHMEM_TEAM_WORLD, there, there, 1);
+    IS("allocation beside a barrier") shmem_malloc(8);
+    IS("end beside a barrier") shmem_finalize();
     IS("free") shmem_free(heap + 1);
     IS("after") { shmem_finalize(), shmem_barrier_all(); }
     shmem_finalize();

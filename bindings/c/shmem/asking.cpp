@@ -28,11 +28,17 @@ bool overlap(void const* a, std::size_t n, void const* b, std::size_t m) noexcep
     return n > 0 && m > 0 && x < y + m && y < x + n;
 }
 
+[[gnu::tls_model("initial-exec")]] thread_local char const* the_call = nullptr;
+
 } // namespace
+
+void name_call(char const* function) noexcept { the_call = function; }
+char const* call_name() noexcept { return checked ? the_call : nullptr; }
 
 void asking::refuse(std::string const& what) const { give_up(("mpt: " + std::string{function_} + ": " + what).c_str()); }
 
 asking::asking(char const* function) : function_{function} {
+    name_call(function);
     if (!running()) refuse(entered() ? "called after shmem_finalize" : "called before shmem_init");
 }
 asking& asking::known(shmem_ctx_t ctx, char const* name) {

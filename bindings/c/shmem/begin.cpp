@@ -51,6 +51,7 @@ void at_exit(int code, void*) {
     auto& e = here();
     if (code != 0 || !e.env) return;
     e.begun = 0, e.exits = true;
+    name_call("the end of the program");
     guarded([&e] { finish(e); });
 }
 
@@ -88,6 +89,7 @@ void leave() {
     auto& e = here();
     if (e.exits || (!e.env && entered())) return;
     guarded([&e] {
+        must_match(e.job().world(), {"finalize"});
         e.env->barrier_all();
         if (--e.begun == 0) finish(e);
     });
@@ -103,6 +105,13 @@ void give_up(char const* sentence) {
     if (e.env) e.job().run().job().abort(1, said.substr(said.starts_with("mpt: ") ? 5 : 0), library);
     std::fprintf(stderr, "%s\n", with_caller(sentence, library).c_str());
     std::exit(1);
+}
+
+void give_up_call(std::string const& sentence) {
+    auto const* const call = call_name();
+    bool const has_name = !call || sentence.starts_with("mpt: " + std::string{call} + ":");
+    auto const from = sentence.starts_with("mpt: ") ? std::size_t{5} : 0;
+    give_up(has_name ? sentence.c_str() : ("mpt: " + std::string{call} + ": " + sentence.substr(from)).c_str());
 }
 
 int thread_level() noexcept { return here().level; }
@@ -141,11 +150,12 @@ double seconds() { return std::chrono::duration<double>{world::native{}.now()}.c
 
 namespace {
 
-/// What f gives; null, and the sentence once, where the heap has no room: all PEs come to know that together.
-template <class F> void* allocated(F const& f) {
-    return guarded([&f]() -> void* {
+/// What f gives with the name of the call; null, and the sentence once, where the heap has no room: all PEs come to know that together.
+template <class F> void* allocated(char const* call, std::size_t n, F const& f) {
+    return guarded([&]() -> void* {
         try {
-            return f(here().job());
+            if (n > 0) must_match(here().job().world(), {call, n});
+            return f(here().job(), call_name() ? call_name() : call);
         } catch (error const& e) {
             if (e.code() != errc::no_memory) throw;
             if (all().me == 0) std::fprintf(stderr, "%s\n", e.what());
@@ -157,15 +167,17 @@ template <class F> void* allocated(F const& f) {
 } // namespace
 
 void* allocate(std::size_t n) {
-    return allocated([n](auto& job) { return job.allocate(n); });
+    return allocated("shmem_malloc", n,
+                     [n](auto& job, char const* call) { return job.allocate(n, alignof(std::max_align_t), 1, call); });
 }
 void* allocate_aligned(std::size_t alignment, std::size_t n) {
     if (!std::has_single_bit(alignment)) return nullptr;
-    return allocated([=](auto& job) { return job.allocate(n, alignment); });
+    return allocated("shmem_align", n, [=](auto& job, char const* call) { return job.allocate(n, alignment, 1, call); });
 }
 void* allocate_in(int partition, std::size_t alignment, std::size_t n) {
     if (!std::has_single_bit(alignment)) return nullptr;
-    return allocated([=](auto& job) { return job.allocate(n, alignment, partition); });
+    return allocated("shmem_kind_align", n,
+                     [=](auto& job, char const* call) { return job.allocate(n, alignment, partition, call); });
 }
 int tell_partition(int id, std::size_t* bytes, std::size_t* page, int* kind) {
     return guarded([=] {
@@ -180,13 +192,21 @@ int tell_partition(int id, std::size_t* bytes, std::size_t* page, int* kind) {
 }
 void* allocate_for(std::size_t n, long) { return allocate(n); } // all of the heap serves every purpose
 void* allocate_zeroed(std::size_t count, std::size_t n) {
-    return allocated([=](auto& job) { return job.allocate_zeroed(count, n); });
+    return allocated("shmem_calloc", count * n,
+                     [=](auto& job, char const* call) { return job.allocate_zeroed(count, n, 1, call); });
 }
 void* resize(void* at, std::size_t n) {
-    return allocated([=](auto& job) { return job.reallocate(at, n); });
+    return allocated("shmem_realloc", 0, [=](auto& job, char const*) {
+        if (n > 0 && (!at || job.size_of(at) > 0)) must_match(job.world(), {"shmem_realloc", n});
+        return job.reallocate(at, n);
+    });
 }
 void release(void* at) {
-    guarded([at] { here().job().deallocate(at); });
+    guarded([at] {
+        auto& job = here().job();
+        if (at && job.size_of(at) > 0) must_match(job.world(), {"shmem_free"}); // else its address is told
+        job.deallocate(at);
+    });
 }
 
 } // namespace mpt::c::shmem

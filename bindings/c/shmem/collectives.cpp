@@ -1,4 +1,8 @@
 // Collectives over teams and active sets.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include "engine.hpp"
 
 namespace mpt::c::shmem {
@@ -6,102 +10,160 @@ namespace mpt::c::shmem {
 namespace {
 
 /// f(the team), and 0; where the handle is none, -1.
-template <class F> int over(shmem_team_t team, F const& f) {
+template <class F> int over(shmem_team_t team, common const& mine, F const& f) {
     auto* const t = find_team(team);
     if (!t) return -1;
-    return guarded([&] { return f(*t), 0; });
+    return guarded([&] { return must_match(*t, mine), f(*t), 0; });
 }
 /// An active set that is none, or that the caller is not in, ends the job.
-template <class F> int over(set const& who, F const& f) {
-    return guarded([&] { return f(here().job().active_set(who.start, who.log_stride, who.size)), 0; });
+template <class F> int over(set const& who, common const& mine, F const& f) {
+    return guarded([&] {
+        auto& t = here().job().active_set(who.start, who.log_stride, who.size);
+        return must_match(t, mine), f(t), 0;
+    });
+}
+
+/// A call as others see it.
+struct shown_call {
+    std::array<char, 32> what;
+    std::array<char, 96> name;
+    std::uint64_t bytes;
+    std::int32_t root, op;
+};
+template <std::size_t N> void note(std::array<char, N>& into, std::string_view text) {
+    std::memcpy(into.data(), text.data(), std::min(text.size(), N - 1));
+}
+std::string name_of(team_type& t) {
+    auto& job = here().job();
+    if (&t == &job.world()) return "SHMEM_TEAM_WORLD";
+    if (&t == &job.node()) return "SHMEM_TEAM_SHARED";
+    std::string text = "the team of PEs";
+    for (std::int32_t pe = 0; pe < t.size() && pe < 16; ++pe) text += " " + std::to_string(t.world(pe).value);
+    return text + (t.size() > 16 ? " ..." : "");
+}
+/// What two PEs do that is not the same; empty: it is.
+std::string difference(std::string const& pe, shown_call const& a, std::string const& other, shown_call const& b) {
+    auto const both = [&](std::string const& what, std::string const& x, std::string const& y) {
+        return "PE " + pe + what + x + ", and PE " + other + " " + y;
+    };
+    if (a.what != b.what || a.op != b.op) return both(" calls ", a.name.data(), b.name.data());
+    if (a.root != b.root) return both(" names ", "root " + std::to_string(a.root), "root " + std::to_string(b.root));
+    if (a.bytes != b.bytes) return both(" gives ", std::to_string(a.bytes) + " bytes", std::to_string(b.bytes) + " bytes");
+    return {};
+}
+
+/// How much of its block of the heap follows an address, for calls that are checked; of static data that is not known.
+std::size_t room_at(void const* dest) {
+    if (!call_name() || !is_in_heap(dest)) return ~std::size_t{0};
+    auto const block = block_around(dest);
+    if (block.bytes == 0) return 0;
+    auto const before = static_cast<std::size_t>(static_cast<std::byte const*>(dest) - static_cast<std::byte const*>(block.at));
+    return block.bytes - std::min(before, block.bytes);
 }
 
 } // namespace
 
+void compare_calls(team_type& t, char const* name, common const& mine) {
+    shown_call own{{}, {}, mine.bytes, mine.root, static_cast<std::int32_t>(mine.op)};
+    note(own.what, mine.what), note(own.name, name);
+    std::vector<shown_call> all(static_cast<std::size_t>(t.size()));
+    mpt::shmem::fcollect(t, all.data(), &own, sizeof own);
+    for (std::int32_t pe = 1; pe < t.size(); ++pe) {
+        auto const found = difference(std::to_string(t.world(0).value), all.front(), std::to_string(t.world(pe).value),
+                                      all[static_cast<std::size_t>(pe)]);
+        if (!found.empty()) throw error{errc::usage, "mpt: " + found + ", on " + name_of(t) + "; all its PEs call the same"};
+    }
+}
+
 void barrier_all() {
-    guarded([] { here().env->barrier_all(); });
+    guarded([] { must_match(here().job().world(), {"barrier"}), here().env->barrier_all(); });
 }
 void sync_all() {
-    guarded([] { here().env->sync_all(); });
+    guarded([] { must_match(here().job().world(), {"sync"}), here().env->sync_all(); });
 }
 void barrier(set const& who) {
-    over(who, [](team_type& t) { here().job().barrier(t); });
+    over(who, {"barrier"}, [](team_type& t) { here().job().barrier(t); });
 }
 void barrier(shmem_team_t team) {
-    over(team, [](team_type& t) { here().job().barrier(t); });
+    over(team, {"barrier"}, [](team_type& t) { here().job().barrier(t); });
 }
 
-int sync(shmem_team_t team) { return over(team, mpt::shmem::sync<stack>); }
-int sync(set const& who) { return over(who, mpt::shmem::sync<stack>); }
+int sync(shmem_team_t team) { return over(team, {"sync"}, mpt::shmem::sync<stack>); }
+int sync(set const& who) { return over(who, {"sync"}, mpt::shmem::sync<stack>); }
 
 int alltoall(shmem_team_t team, void* dest, void const* source, std::size_t n) {
-    return over(team, [=](team_type& t) { mpt::shmem::alltoall(t, dest, source, n); });
+    return over(team, {"alltoall", n}, [=](team_type& t) { mpt::shmem::alltoall(t, dest, source, n); });
 }
 int alltoall(set const& who, void* dest, void const* source, std::size_t n) {
-    return over(who, [=](team_type& t) { mpt::shmem::alltoall(t, dest, source, n); });
+    return over(who, {"alltoall", n}, [=](team_type& t) { mpt::shmem::alltoall(t, dest, source, n); });
 }
 int alltoalls(shmem_team_t team, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n,
               std::size_t width) {
-    return over(team, [=](team_type& t) { mpt::shmem::alltoalls(t, dest, source, dst, sst, n, width); });
+    return over(team, {"alltoalls", n * width},
+                [=](team_type& t) { mpt::shmem::alltoalls(t, dest, source, dst, sst, n, width); });
 }
 int alltoalls(set const& who, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t n,
               std::size_t width) {
-    return over(who, [=](team_type& t) { mpt::shmem::alltoalls(t, dest, source, dst, sst, n, width); });
+    return over(who, {"alltoalls", n * width},
+                [=](team_type& t) { mpt::shmem::alltoalls(t, dest, source, dst, sst, n, width); });
 }
 int broadcast(shmem_team_t team, void* dest, void const* source, std::size_t n, int root) {
-    return over(team, [=](team_type& t) { mpt::shmem::broadcast(t, dest, source, n, root); });
+    return over(team, {"broadcast", n, root}, [=](team_type& t) { mpt::shmem::broadcast(t, dest, source, n, root); });
 }
 int broadcast(set const& who, void* dest, void const* source, std::size_t n, int root) {
-    return over(who, [=](team_type& t) { mpt::shmem::broadcast(t, dest, source, n, root, true); });
+    return over(who, {"broadcast", n, root}, [=](team_type& t) { mpt::shmem::broadcast(t, dest, source, n, root, true); });
 }
 int collect(shmem_team_t team, void* dest, void const* source, std::size_t n) {
-    return over(team, [=](team_type& t) { mpt::shmem::collect(t, dest, source, n); });
+    return over(team, {"collect"}, [=](team_type& t) { mpt::shmem::collect(t, dest, source, n, room_at(dest)); });
 }
 int collect(set const& who, void* dest, void const* source, std::size_t n) {
-    return over(who, [=](team_type& t) { mpt::shmem::collect(t, dest, source, n); });
+    return over(who, {"collect"}, [=](team_type& t) { mpt::shmem::collect(t, dest, source, n, room_at(dest)); });
 }
 int fcollect(shmem_team_t team, void* dest, void const* source, std::size_t n) {
-    return over(team, [=](team_type& t) { mpt::shmem::fcollect(t, dest, source, n); });
+    return over(team, {"fcollect", n}, [=](team_type& t) { mpt::shmem::fcollect(t, dest, source, n); });
 }
 int fcollect(set const& who, void* dest, void const* source, std::size_t n) {
-    return over(who, [=](team_type& t) { mpt::shmem::fcollect(t, dest, source, n); });
+    return over(who, {"fcollect", n}, [=](team_type& t) { mpt::shmem::fcollect(t, dest, source, n); });
 }
 
 int alltoallv(shmem_team_t team, void* dest, std::size_t const* offsets, std::size_t* sizes, void const* source,
               std::size_t const* source_offsets, std::size_t const* source_sizes) {
-    return over(team,
+    return over(team, {"alltoallv"},
                 [=](team_type& t) { mpt::shmem::alltoallv(t, dest, offsets, sizes, source, source_offsets, source_sizes); });
 }
 int alltoallv(set const& who, void* dest, std::size_t const* offsets, std::size_t* sizes, void const* source,
               std::size_t const* source_offsets, std::size_t const* source_sizes) {
-    return over(who,
+    return over(who, {"alltoallv"},
                 [=](team_type& t) { mpt::shmem::alltoallv(t, dest, offsets, sizes, source, source_offsets, source_sizes); });
 }
 std::size_t alltoallv_packed(shmem_team_t team, void* dest, std::size_t room, void const* source,
                              std::size_t const* source_offsets, std::size_t const* source_sizes) {
     std::size_t came = 0;
-    over(team, [&](team_type& t) { came = mpt::shmem::alltoallv_packed(t, dest, room, source, source_offsets, source_sizes); });
+    over(team, {"alltoallv_packed"},
+         [&](team_type& t) { came = mpt::shmem::alltoallv_packed(t, dest, room, source, source_offsets, source_sizes); });
     return came;
 }
 std::size_t alltoallv_packed(set const& who, void* dest, std::size_t room, void const* source,
                              std::size_t const* source_offsets, std::size_t const* source_sizes) {
     std::size_t came = 0;
-    over(who, [&](team_type& t) { came = mpt::shmem::alltoallv_packed(t, dest, room, source, source_offsets, source_sizes); });
+    over(who, {"alltoallv_packed"},
+         [&](team_type& t) { came = mpt::shmem::alltoallv_packed(t, dest, room, source, source_offsets, source_sizes); });
     return came;
 }
 
 namespace far {
 
 int reduce(shmem_team_t team, operation op, element_kind kind, void* dest, void const* source, std::size_t n) {
-    return over(team, [=](team_type& t) { mpt::shmem::reduce(t, dest, source, n, op, kind); });
+    return over(team, {"reduce", n, 0, op}, [=](team_type& t) { mpt::shmem::reduce(t, dest, source, n, op, kind); });
 }
 int reduce(set const& who, operation op, element_kind kind, void* dest, void const* source, std::size_t n) {
-    return over(who, [=](team_type& t) { mpt::shmem::reduce(t, dest, source, n, op, kind); });
+    return over(who, {"reduce", n, 0, op}, [=](team_type& t) { mpt::shmem::reduce(t, dest, source, n, op, kind); });
 }
 int scan(shmem_team_t team, element_kind kind, void* dest, void const* source, std::size_t n, bool with_own) {
     using mpt::shmem::scan_kind;
     auto const which = with_own ? scan_kind::inclusive : scan_kind::exclusive;
-    return over(team, [=](team_type& t) { mpt::shmem::scan(t, dest, source, n, which, kind); });
+    return over(team, {with_own ? "inscan" : "exscan", n},
+                [=](team_type& t) { mpt::shmem::scan(t, dest, source, n, which, kind); });
 }
 
 } // namespace far

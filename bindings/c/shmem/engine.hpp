@@ -72,6 +72,23 @@ team_type* find_team(shmem_team_t team) noexcept;
 /// The number of all PEs that a context's PE has.
 int world_of(shmem_ctx_t ctx, int pe);
 
+/// Ends the job with a sentence, which names the call where that is known.
+[[noreturn]] void give_up_call(std::string const& sentence);
+
+/// What the PEs of a collective have in common.
+struct common {
+    std::string_view what; // one word for all functions that may meet
+    std::size_t bytes = 0;
+    int root = 0;
+    operation op = operation::no_op;
+};
+/// Throws mpt::error(usage) where another PE of the team is in a collective that is not the same.
+void compare_calls(team_type& t, char const* name, common const& mine);
+/// That, in the library that checks.
+inline void must_match(team_type& t, common const& mine) {
+    if (auto const* const name = call_name()) compare_calls(t, name, mine);
+}
+
 /// Does f, whose errors end the job: C cannot be told.
 template <class F> auto guarded(F&& f) -> decltype(f()) {
     try {
@@ -79,8 +96,8 @@ template <class F> auto guarded(F&& f) -> decltype(f()) {
             give_up(entered() ? "mpt: OpenSHMEM was called after shmem_finalize"
                               : "mpt: OpenSHMEM was called before shmem_init");
         return f();
-    } catch (error const& e) { give_up(e.what()); } catch (std::bad_alloc const&) {
-        give_up("mpt: there is no memory for a call of OpenSHMEM");
+    } catch (error const& e) { give_up_call(e.what()); } catch (std::bad_alloc const&) {
+        give_up_call("mpt: there is no memory for a call of OpenSHMEM");
     }
 }
 

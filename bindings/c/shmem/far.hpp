@@ -99,6 +99,9 @@ void tell_name(char* name);
 double seconds();
 /// Ends the job with a sentence.
 [[noreturn]] void give_up(char const* sentence);
+/// The function that the thread has called last: sentences name it. The library that does not check notes none: null.
+void name_call(char const* function) noexcept;
+char const* call_name() noexcept;
 
 // --- memory -------------------------------------------------------------------------------------------------------------------
 void* allocate(std::size_t n);

@@ -69,7 +69,7 @@ def apart(function):
 
 def checks(function):
     if 'anytime' in function.family.words:
-        return ''
+        return f'    if constexpr (checked) name_call("{function.name}");'
     in_order = sorted(function.parameters(), key=lambda p: p.kind.check not in FIRST)
     asked = ''.join(check(function, p) for p in in_order) + apart(function)
     return f'    if constexpr (checked) asking{{"{function.name}"}}{asked};'

@@ -53,11 +53,13 @@ template <class Several> Several& parts(Several& teams) { return teams; }
 
 /// The teams that split(parent) gives, told by their handles. Not 0, and none: where it gives none, or a PE of the parent has no memory
 /// for handles.
-template <class... Handle, class Split> int make_teams(shmem_team_t parent, Split const& split, Handle*... made) {
+template <class... Handle, class Split>
+int make_teams(shmem_team_t parent, std::string_view what, Split const& split, Handle*... made) {
     ((*made = SHMEM_TEAM_INVALID), ...);
     auto* const t = find_team(parent);
     if (!t) return -1;
     return guarded([&] {
+        must_match(*t, {what});
         auto& e = here();
         std::vector<std::size_t> taken;
         bool const has_places = team_type::tries([&] {
@@ -152,24 +154,24 @@ int translate(shmem_team_t from, int pe, shmem_team_t to) noexcept {
 int split_strided(shmem_team_t parent, int start, int stride, int size, shmem_team_config_t const* config, long mask,
                   shmem_team_t* made) {
     return make_teams(
-        parent, [=](auto& t) { return t.split_strided(start, stride, size, config_of(config, mask)); }, made);
+        parent, "split_strided", [=](auto& t) { return t.split_strided(start, stride, size, config_of(config, mask)); }, made);
 }
 int split_2d(shmem_team_t parent, int range, shmem_team_config_t const* x_config, long x_mask, shmem_team_t* x,
              shmem_team_config_t const* y_config, long y_mask, shmem_team_t* y) {
     auto const split = [=](auto& t) { return t.split_2d(range, config_of(x_config, x_mask), config_of(y_config, y_mask)); };
-    return make_teams(parent, split, x, y);
+    return make_teams(parent, "split_2d", split, x, y);
 }
 int split_color(shmem_team_t parent, int color, int key, shmem_team_t* made) {
     return make_teams(
-        parent, [=](auto& t) { return t.split(color, key); }, made);
+        parent, "split_color", [=](auto& t) { return t.split(color, key); }, made);
 }
 int split_grid(shmem_team_t parent, int x_range, int y_range, shmem_team_t* x, shmem_team_t* y) {
     return make_teams(
-        parent, [=](auto& t) { return t.split_2d(x_range, y_range); }, x, y);
+        parent, "split_grid", [=](auto& t) { return t.split_2d(x_range, y_range); }, x, y);
 }
 int split_3d(shmem_team_t parent, int x_range, int y_range, int z_range, shmem_team_t* x, shmem_team_t* y, shmem_team_t* z) {
     return make_teams(
-        parent, [=](auto& t) { return t.split_3d(x_range, y_range, z_range); }, x, y, z);
+        parent, "split_3d", [=](auto& t) { return t.split_3d(x_range, y_range, z_range); }, x, y, z);
 }
 int local_pes(int* pes, std::size_t n) {
     auto const size = team_size(SHMEM_TEAM_SHARED);
@@ -293,8 +295,8 @@ int world_of(shmem_ctx_t ctx, int pe) {
 void refuse_context(shmem_ctx_t ctx) {
     if (!running())
         give_up(entered() ? "mpt: OpenSHMEM was called after shmem_finalize" : "mpt: OpenSHMEM was called before shmem_init");
-    give_up(ctx == SHMEM_CTX_INVALID ? "mpt: a call of OpenSHMEM was given SHMEM_CTX_INVALID as its context"
-                                     : "mpt: a call of OpenSHMEM was given a context that is none, or that was destroyed");
+    give_up_call(ctx == SHMEM_CTX_INVALID ? "mpt: a call of OpenSHMEM was given SHMEM_CTX_INVALID as its context"
+                                          : "mpt: a call of OpenSHMEM was given a context that is none, or that was destroyed");
 }
 
 } // namespace mpt::c::shmem

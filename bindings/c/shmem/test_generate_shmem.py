@@ -111,7 +111,7 @@ ENTRY_LINES = [
     'asking{"shmem_int_sum_reduce"}.team(team, "team").symmetric(', ', true);',
     'asking{"shmem_meet"}.active_set(set{PE_start, logPE_stride, PE_size}).symmetric(dest',
     'return get_one<int64_t>(SHMEM_CTX_DEFAULT, source, pe);', 'void shmem_fence(void) __attribute__((weak, alias("pshmem_fence")));',
-    'void pshmem_ctx_fence(shmem_ctx_t ctx) {', 'asking{"shmem_ctx_fence"}.context_or_none(ctx, "ctx");', 'void *pshmem_more(int pe, ...) { return more(pe); }',
+    'void pshmem_ctx_fence(shmem_ctx_t ctx) {', 'asking{"shmem_ctx_fence"}.context_or_none(ctx, "ctx");', 'void *pshmem_more(int pe, ...) { if constexpr (checked) name_call("shmem_more"); return more(pe); }',
 ]
 
 

@@ -95,7 +95,7 @@ std::size_t collect_into(team<Stack>& t, void* dest, std::size_t room, void cons
     fcollect(t, sizes.data(), &mine, sizeof mine);
     std::inclusive_scan(sizes.begin(), sizes.end(), ends.begin());
     if (ends.back() > room)
-        throw error{errc::truncate, "mpt: collect: " + std::to_string(ends.back()) + " bytes come, and there is room for " +
+        throw error{errc::truncate, "mpt: collect: " + std::to_string(ends.back()) + " bytes come, and dest has room for " +
                                         std::to_string(room)};
     auto const piece = [&](std::int32_t pe) -> coll::place {
         auto const p = static_cast<std::size_t>(pe);
@@ -105,8 +105,10 @@ std::size_t collect_into(team<Stack>& t, void* dest, std::size_t room, void cons
     return ends.back();
 }
 } // namespace detail
-template <class Stack> void collect(team<Stack>& t, void* dest, void const* source, std::size_t n) {
-    detail::collect_into(t, dest, ~std::size_t{0}, source, n);
+/// room: dest's bytes, where they are known. Throws mpt::error(truncate), before anything moves, where more come.
+template <class Stack>
+void collect(team<Stack>& t, void* dest, void const* source, std::size_t n, std::size_t room = ~std::size_t{0}) {
+    detail::collect_into(t, dest, room, source, n);
 }
 
 namespace detail {

@@ -82,8 +82,10 @@ public:
     team<Stack>& active_set(std::int32_t start, std::int32_t log_stride, std::int32_t size);
 
     // --- symmetric memory. Section 9.3. Null for 0 bytes --------------------------------------------------------------------------
-    void* allocate(std::size_t n, std::size_t align = alignof(std::max_align_t), int partition = 1);
-    void* allocate_zeroed(std::size_t count, std::size_t size, int partition = 1);
+    /// call: what sentences say was called.
+    void* allocate(std::size_t n, std::size_t align = alignof(std::max_align_t), int partition = 1,
+                   char const* call = "allocate");
+    void* allocate_zeroed(std::size_t count, std::size_t size, int partition = 1, char const* call = "allocate_zeroed");
     /// Where it was, if there is room; else elsewhere in its partition, with what it held.
     void* reallocate(void* block, std::size_t n);
     void deallocate(void* block);
@@ -184,11 +186,11 @@ template <class Stack> void job<Stack>::must_have(int partition) const {
                                      "; there are: " + there + " (SHMEM_SYMMETRIC_PARTITION" + std::to_string(partition) + ")"};
 }
 
-template <class Stack> void* job<Stack>::allocate(std::size_t n, std::size_t align, int partition) {
+template <class Stack> void* job<Stack>::allocate(std::size_t n, std::size_t align, int partition, char const* call) {
     if (n == 0) return nullptr;
     if (!std::has_single_bit(align))
         throw error{errc::argument, "mpt: an alignment is a power of two, not " + std::to_string(align)};
-    must_agree("shmem_malloc or shmem_align", n, align, static_cast<unsigned>(partition));
+    must_agree(call, n, align, static_cast<unsigned>(partition));
     must_have(partition);
     std::lock_guard const g{changing_};
     if (align > memory_.alignment())
@@ -200,10 +202,10 @@ template <class Stack> void* job<Stack>::allocate(std::size_t n, std::size_t ali
     return place(*at);
 }
 
-template <class Stack> void* job<Stack>::allocate_zeroed(std::size_t count, std::size_t size, int partition) {
+template <class Stack> void* job<Stack>::allocate_zeroed(std::size_t count, std::size_t size, int partition, char const* call) {
     std::size_t n = 0;
     if (__builtin_mul_overflow(count, size, &n)) n = ~std::size_t{0};
-    auto* const p = allocate(n, alignof(std::max_align_t), partition);
+    auto* const p = allocate(n, alignof(std::max_align_t), partition, call);
     if (p) std::memset(p, 0, n);
     if (p) coll::barrier(world_.native()); // nobody writes before it is zeroed
     return p;
@@ -218,7 +220,7 @@ template <class Stack> void job<Stack>::deallocate(void* block) {
 }
 
 template <class Stack> void* job<Stack>::reallocate(void* block, std::size_t n) {
-    if (!block) return allocate(n);
+    if (!block) return allocate(n, alignof(std::max_align_t), 1, "shmem_realloc");
     if (n == 0) return deallocate(block), nullptr;
     auto const from = block_of("shmem_realloc", block);
     must_agree("shmem_realloc", from, n);

@@ -153,8 +153,9 @@ TEST(config, the_symmetric_heap_has_its_names_of_elsewhere) {
 
 TEST(config, what_follows_the_multiplier_of_openshmems_heap_does_not_count) {
     EXPECT_EQ(read({"SHMEM_SYMMETRIC_SIZE=20kk"}).get<"MPT_SYMMETRIC_SIZE">(), 20u << 10);
+    EXPECT_EQ(read({"SHMEM_SYMMETRIC_SIZE=20kx"}).get<"MPT_SYMMETRIC_SIZE">(), 20u << 10);
     EXPECT_EQ(read({"SMA_SYMMETRIC_SIZE=.5m heap"}).get<"MPT_SYMMETRIC_SIZE">(), 1u << 19);
-    EXPECT_EQ(read({"SHMEM_SYMMETRIC_SIZE=3.1M"}).get<"MPT_SYMMETRIC_SIZE">(), 3250585u);
+    EXPECT_EQ(read({"SHMEM_SYMMETRIC_SIZE=3.1M"}).get<"MPT_SYMMETRIC_SIZE">(), 3250586u);
     EXPECT_FALSE(refusal({"SHMEM_SYMMETRIC_SIZE=20 heaps"}).empty());
     EXPECT_FALSE(refusal({"MPT_SYMMETRIC_SIZE=20kk"}).empty());
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <optional>
@@ -59,7 +60,7 @@ number read_fraction(std::string_view s) noexcept {
     auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), n, std::chars_format::fixed);
     auto const shift = shift_of(trimmed({end, static_cast<std::size_t>(s.data() + s.size() - end)}));
     if (problem != std::errc{} || n < 0 || !shift) return {0, wrong::spelling};
-    auto const all = n * static_cast<double>(std::uint64_t{1} << *shift);
+    auto const all = std::ceil(n * static_cast<double>(std::uint64_t{1} << *shift)); // OpenSHMEM-1.6 section 8: at least
     if (all >= 0x1p64) return {0, wrong::size};
     return {static_cast<std::uint64_t>(all), wrong::nothing};
 }

@@ -16,14 +16,13 @@ template <class T> constexpr element_kind kind_of = mpt::detail::number_kind<T>(
 template <class... T> struct types {};
 /// test.operator()<T>(environment) for each type, by so many PEs.
 template <class... T, class Test> void on_several(types<T...>, Test const& test) {
-    for (int const n : {1, 2, 3, 4, 8})
-        pes<mpt::local_stack>::on(n, [&](pe_type& pe) {
-            auto const with = [&]<class U>() {
-                SCOPED_TRACE(std::to_string(n) + " PEs, " + std::string{mpt::facts(kind_of<U>).name});
-                test.template operator()<U>(pe);
-            };
-            (with.template operator()<T>(), ...);
-        });
+    pes<mpt::local_stack>::on_several([&](pe_type& pe) {
+        auto const with = [&]<class U>() {
+            SCOPED_TRACE(std::string{mpt::facts(kind_of<U>).name});
+            test.template operator()<U>(pe);
+        };
+        (with.template operator()<T>(), ...);
+    });
 }
 /// What PE `pe` has at place i: small, and never zero.
 template <class T> T held(int pe, std::size_t i) { return static_cast<T>(1 + pe * 13 + static_cast<int>(i % 11)); }

@@ -157,6 +157,46 @@ TYPED_TEST(shmem_job, contexts_count_by_their_team_and_are_so_many) {
     });
 }
 
+TYPED_TEST(shmem_job, a_context_that_goes_out_of_scope_is_complete_and_given_back) {
+    auto const v = this->small().template set<"MPT_CONTEXTS">("2");
+    this->on_several(v, [](auto& pe) {
+        int const n = pe.size();
+        auto& job = pe.job();
+        typename TestFixture::template array<long> a{pe, 1};
+        int const next = (pe.me() + 1) % n;
+        for (int i = 0; i < 10; ++i) {
+            auto of_all = job.create_context();
+            ASSERT_TRUE(of_all);
+            of_all->add(&a[0], 1, next);
+            auto alone = job.create_context({.is_private = true});
+            ASSERT_TRUE(alone);
+            alone->add(&a[0], 2, next);
+            of_all = std::move(alone);
+            EXPECT_EQ(job.contexts(), 1u);
+        }
+        EXPECT_EQ(job.contexts(), 0u);
+        EXPECT_EQ(job.use().unused, 2u);
+        pe.sync_all(); // completes nothing
+        EXPECT_EQ(pe->fetch(&a[0], pe.me()), 30);
+        auto t = pe.world().split_strided(0, 1, n, {.num_contexts = 1});
+        ASSERT_TRUE(t && *t);
+        for (int i = 0; i < 3; ++i) {
+            auto c = job.create_context(**t);
+            EXPECT_TRUE(c);
+            EXPECT_FALSE(job.create_context(**t));
+        }
+        pe.barrier_all();
+    });
+}
+
+TYPED_TEST(shmem_job, a_context_may_outlive_its_job) {
+    this->on(2, [&](auto& pe) {
+        auto c = pe.job().create_context();
+        EXPECT_TRUE(c);
+        pe.finish();
+    });
+}
+
 TYPED_TEST(shmem_job, a_team_has_as_many_contexts_as_it_was_asked_to_have) {
     auto const v = this->small().template set<"MPT_CONTEXTS">("5");
     this->on(3, v, [&](auto& pe) {

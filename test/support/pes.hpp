@@ -2,6 +2,7 @@
 ///
 ///        template <class Stack> using shmem_lock = pes<Stack>;
 ///        TYPED_TEST(shmem_lock, ...) { this->on(3, [](auto& pe) { ... }); }
+///        TYPED_TEST(shmem_lock, ...) { this->on_several([](auto& pe) { ... }); }              // by 1, 2, 3, 4 and 8 PEs
 #pragma once
 #include <mpt/shmem/environment.hpp>
 
@@ -23,6 +24,14 @@ template <class Stack> struct pes : over<Stack> {
         });
     }
     template <class F> static void on(int n, F&& fn) { on(n, small(), std::forward<F>(fn)); }
+    template <class F> static void on_several(config::values const& v, F const& fn) {
+        for (int const n : {1, 2, 3, 4, 8})
+            on(n, v, [&](env& pe) {
+                SCOPED_TRACE(std::to_string(n) + " PEs");
+                fn(pe);
+            });
+    }
+    template <class F> static void on_several(F const& fn) { on_several(small(), fn); }
 };
 
 } // namespace mpt::test

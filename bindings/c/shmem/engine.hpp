@@ -32,7 +32,7 @@ inline constexpr std::size_t first_team = 3; // places before it are SHMEM_TEAM_
 
 /// What a context's handle stands for, beside its context_view.
 struct context_slot {
-    std::unique_ptr<mpt::shmem::context<stack>> engine;
+    mpt::shmem::context_handle<stack> engine;
     shmem_team_t team = nullptr;
     std::unique_ptr<std::byte*[]> places; // null: those of all PEs
     std::uintptr_t generation = 0;

@@ -40,6 +40,7 @@ template <class Stack> class job {
     std::map<std::uint64_t, resources::place> threads_; // that are registered, by their numbers
     std::map<std::tuple<std::int32_t, std::int32_t, std::int32_t>, std::unique_ptr<team<Stack>>> sets_;
     bool finished_ = false;
+    std::shared_ptr<job> running_{this, [](job*) {}}; // by which handles of contexts find us; null: they need not
 
 public:
     using stack_type = Stack;
@@ -59,6 +60,7 @@ public:
     /// Collective: completes what is under way, and meets the others. After it nothing but the destructor is called.
     void finish() {
         if (std::exchange(finished_, true)) return;
+        running_.reset();
         barrier_all();
         memory_.finish();
     }
@@ -101,11 +103,11 @@ public:
 
     // --- contexts. Section 9.5 ------------------------------------------------------------------------------------------------------
     context<Stack>& default_context() noexcept { return default_; }
-    /// Null: there are as many as may be, here or of the team, or none can be private. It is destroyed before its team.
-    std::unique_ptr<context<Stack>> create_context(team<Stack>& t, context_options o = {});
-    std::unique_ptr<context<Stack>> create_context(context_options o = {}) { return create_context(world_, o); }
-    /// Completes what was begun on it.
-    void destroy(std::unique_ptr<context<Stack>> c);
+    /// Null: there are as many as may be, here or of the team, or none can be private. It ends before its team.
+    context_handle<Stack> create_context(team<Stack>& t, context_options o = {});
+    context_handle<Stack> create_context(context_options o = {}) { return create_context(world_, o); }
+    /// Completes what was begun on it. What the handle's end does, which tells nobody of an error.
+    void destroy(context_handle<Stack> c);
     std::uint32_t contexts() noexcept {
         std::lock_guard const g{changing_};
         return contexts_;
@@ -254,22 +256,33 @@ template <class Stack> void job<Stack>::exhausted(std::size_t n, std::size_t ali
 }
 
 // --- contexts -----------------------------------------------------------------------------------------------------------------------------
-template <class Stack> std::unique_ptr<context<Stack>> job<Stack>::create_context(team<Stack>& t, context_options o) {
+template <class Stack> context_handle<Stack> job<Stack>::create_context(team<Stack>& t, context_options o) {
     std::lock_guard const g{changing_};
     auto const place = resources_.find(o.is_private);
     if (!place || !t.take_context()) return nullptr;
-    auto c = std::make_unique<context<Stack>>(memory_, t, o, *place);
+    context_handle<Stack> c{new context<Stack>(memory_, t, o, *place), {running_}};
     resources_.take(*place, o.is_private);
     ++contexts_;
     return c;
 }
-template <class Stack> void job<Stack>::destroy(std::unique_ptr<context<Stack>> c) {
+template <class Stack> void job<Stack>::destroy(context_handle<Stack> c) {
     if (!c) return;
-    c->quiet();
-    std::lock_guard const g{changing_};
-    resources_.leave(c->place());
-    c->team().give_context();
-    --contexts_;
+    {
+        std::lock_guard const g{changing_};
+        resources_.leave(c->place());
+        c->team().give_context();
+        --contexts_;
+    }
+    delete c.release(); // it is given back whatever quiet() throws
+    memory_.quiet();
+}
+template <class Stack> void context_end<Stack>::operator()(context<Stack>* c) const noexcept {
+    auto const is_running = job.lock();
+    if (!is_running) return delete c;
+    try {
+        is_running->destroy(context_handle<Stack>{c});
+    } catch (error const&) { // the job was ended meanwhile
+    }
 }
 
 // --- threads ------------------------------------------------------------------------------------------------------------------------------

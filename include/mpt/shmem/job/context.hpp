@@ -8,9 +8,13 @@
 ///   fence() of one are those of all.
 ///
 ///   Here dest and source are spans of elements, and one element by a reference's address.
+///   Handle   a unique_ptr that gives the context back to its job, as job::destroy does, at the end of its scope. Where the job has
+///            ended first, it is memory alone. It ends before its team.
 ///   Limit    MPT_CONTEXTS of them a PE.
 ///   Tests    test/shmem_job_test.cpp
 #pragma once
+#include <memory>
+
 #include <mpt/shmem/memory.hpp>
 #include <mpt/shmem/team.hpp>
 
@@ -159,5 +163,14 @@ private:
                                         ", do not lie in a span of " + std::to_string(has) + " elements"};
     }
 };
+
+template <class Stack> class job;
+
+/// The end of a context whose job may have ended before it.
+template <class Stack> struct context_end {
+    std::weak_ptr<shmem::job<Stack>> job;
+    void operator()(context<Stack>* c) const noexcept;
+};
+template <class Stack> using context_handle = std::unique_ptr<context<Stack>, context_end<Stack>>;
 
 } // namespace mpt::inline v0::shmem

@@ -4,6 +4,14 @@ import re
 import declare
 import families
 
+STRICT = '''#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wlong-long" /* which C89 and C++98 do not have, and all their compilers */
+'''
+END = '''
+#pragma GCC diagnostic pop
+
+#endif
+'''
 HEAD = '''/* shmem.h - OpenSHMEM 1.6, with what older versions had and Cray's extensions (shmemx_)
 
    Generated from bindings/c/shmem/shmem_api.tbl: types, constants, and functions by section of the specification; then, for C11,
@@ -15,6 +23,7 @@ HEAD = '''/* shmem.h - OpenSHMEM 1.6, with what older versions had and Cray's ex
 #include <stddef.h>
 #include <stdint.h>
 
+''' + STRICT + '''
 #ifdef __cplusplus
 extern "C++" { /* for programs that include this in an extern "C" of their own */
 #include <complex>
@@ -58,6 +67,7 @@ PSHMEM = '''/* pshmem.h - the names by which a profiling tool reaches what it re
 
 #include "shmem.h"
 
+''' + STRICT + '''
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -195,9 +205,9 @@ def cpp_lines(api):
 def text(api):
     lines = [*constant_lines(api), *prototype_lines(api)]
     return (HEAD + '\n'.join(lines) + '\n\n#ifdef __cplusplus\n}\n#endif\n' + C11 + '\n'.join(c11_lines(api)) + '\n' + CPP +
-            '\n'.join(cpp_lines(api)) + '\n}\n#endif\n\n#endif\n')
+            '\n'.join(cpp_lines(api)) + '\n}\n#endif\n' + END)
 
 
 def profiling(api):
     lines = [prototype(f, 'p') for f in api.functions()]
-    return PSHMEM + '\n' + '\n'.join(lines) + '\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n'
+    return PSHMEM + '\n' + '\n'.join(lines) + '\n\n#ifdef __cplusplus\n}\n#endif\n' + END

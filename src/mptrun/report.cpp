@@ -54,6 +54,20 @@ char const* collective_name(mpt::tag label) {
     return "a collective";
 }
 
+/// The same over a team of OpenSHMEM's, whose other calls meet by them as well.
+char const* shmem_name(mpt::tag label) {
+    using enum mpt::coll::speaker;
+    switch (speaker_of(label)) {
+    case barrier: return "shmem_barrier_all, shmem_sync or the like";
+    case allreduce: return "a reduction, shmem_malloc or the like";
+    case allgather: return "shmem_fcollect, shmem_collect or the like";
+    case broadcast: return "shmem_broadcast or the like";
+    case alltoall: return "shmem_alltoall or the like";
+    case scan: return "shmem_inscan, shmem_exscan or the like";
+    default: return "a collective";
+    }
+}
+
 bool receives(wait_for what) {
     return what == wait_for::receive || what == wait_for::probe || what == wait_for::pending_receive;
 }
@@ -140,13 +154,25 @@ std::string report::on(mpt::context_id context) const {
     return known != names_.end() ? known->second : fmt::format("communicator {:08x}", c >> 1 & 0xffffffff);
 }
 
+bool report::is_shmem(mpt::context_id context) const { return on(context).starts_with("SHMEM_"); }
+
+char const* report::collective(wait_snapshot const& w) const {
+    return is_shmem(w.context) ? shmem_name(w.label) : collective_name(w.label);
+}
+
+/// Either ends what both stand on, where a job has begun OpenSHMEM.
+char const* report::last_call() const {
+    auto const begun = std::ranges::any_of(names_, [](auto const& n) { return n.second.starts_with("SHMEM_"); });
+    return begun ? "shmem_finalize or MPI_Finalize" : "MPI_Finalize";
+}
+
 std::string report::describe(wait_snapshot const& w) const {
     auto const ends =
         fmt::format("{}, {}, on {} ({})", rank_text(w.peer), tag_text(w.label), on(w.context), bytes_text(w.size));
     switch (w.what) {
     case wait_for::start: return "MPI_Init";
     case wait_for::others: return fmt::format("MPI_Comm_create_from_group or the like ({} has not begun)", rank_text(w.peer));
-    case wait_for::finalize: return "MPI_Finalize";
+    case wait_for::finalize: return last_call();
     case wait_for::any: return "MPI_Waitany or the like, for one of several requests";
     case wait_for::answer:
         return fmt::format("MPI_Get_accumulate or the like, for the answer of an agent of {}", rank_text(w.peer));
@@ -155,10 +181,9 @@ std::string report::describe(wait_snapshot const& w) const {
     default: break;
     }
     if (is_among_neighbours(w) && w.peer != mpt::any_source)
-        return fmt::format("{} on {} with {}", collective_name(w.label), on(w.context), rank_text(w.peer));
+        return fmt::format("{} on {} with {}", collective(w), on(w.context), rank_text(w.peer));
     if (is_collective(w))
-        return fmt::format("{}{} on {}", is_scheduled(w) ? "MPI_Wait for a non-blocking " : "", collective_name(w.label),
-                           on(w.context));
+        return fmt::format("{}{} on {}", is_scheduled(w) ? "MPI_Wait for a non-blocking " : "", collective(w), on(w.context));
     switch (w.what) {
     case wait_for::send: return "MPI_Send to " + ends;
     case wait_for::receive: return "MPI_Recv from " + ends;
@@ -171,7 +196,7 @@ std::string report::describe(wait_snapshot const& w) const {
 }
 
 std::string report::describe_message(wait_snapshot const& m) const {
-    if (is_collective(m)) return fmt::format("{} on {} from {}", collective_name(m.label), on(m.context), rank_text(m.peer));
+    if (is_collective(m)) return fmt::format("{} on {} from {}", collective(m), on(m.context), rank_text(m.peer));
     return fmt::format("{}, {}, on {} ({})", rank_text(m.peer), tag_text(m.label), on(m.context), bytes_text(m.size));
 }
 
@@ -217,7 +242,7 @@ std::string report::absent_from(std::vector<int> const& together) const {
 /// A rank that does not wait in mpt.
 std::string report::idle(seen const& r) const {
     if (r.state == rank_state::absent) return "not called MPI_Init yet";
-    if (r.state == rank_state::finalized) return "left MPI_Finalize";
+    if (r.state == rank_state::finalized) return fmt::format("left {}", last_call());
     switch (state_of(r.pid)) {
     case 'T':
     case 't': return "been stopped by a signal";

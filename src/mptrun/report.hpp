@@ -51,6 +51,9 @@ private:
     };
 
     std::string on(mpt::context_id context) const;
+    bool is_shmem(mpt::context_id context) const;
+    char const* collective(mpt::wait_snapshot const& w) const;
+    char const* last_call() const;
     std::string describe(mpt::wait_snapshot const& w) const;
     std::string describe_message(mpt::wait_snapshot const& m) const;
     std::string near_miss(mpt::wait_snapshot const& w, mpt::wait_snapshot const& m) const;

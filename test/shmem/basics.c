@@ -170,6 +170,18 @@ int main(int argc, char** argv) {
         if (me == 1) shmem_int_wait_until(&in_data, SHMEM_CMP_LT, 0); /* which nobody writes */
         for (;;) shmem_barrier_all();
     }
+    if (argc > 2 && strcmp(argv[1], "meet") == 0) { /* but for the last */
+        long in = 0, out = 0;
+        if (strcmp(argv[2], "finalize") == 0) shmem_finalize(), sleep(60);
+        if (me == n - 1) usleep(500000), shmem_global_exit(1);
+        if (strcmp(argv[2], "barrier") == 0) shmem_barrier_all();
+        if (strcmp(argv[2], "reduce") == 0) shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &out, &in, 1);
+        if (strcmp(argv[2], "malloc") == 0) shmem_malloc(8);
+    }
+    if (argc > 1 && strcmp(argv[1], "exhaust") == 0) {
+        EXPECT(!shmem_malloc((size_t)1 << 50) && !shmem_calloc(1, (size_t)1 << 49) && !shmem_align(64, (size_t)1 << 48));
+        return failures;
+    }
     if (argc > 1 && strcmp(argv[1], "at exit") == 0) { /* shmem_finalize is called, but too late */
         shmem_int_p(&in_data, me, (me + 1) % n);
         return failures;

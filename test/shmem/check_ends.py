@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """How a job of OpenSHMEM ends: shmem_global_exit passes its status on, 0 too, wherever the others are, and what its PE has printed comes
-out; and a function that runs at the exit may call shmem_finalize.
+out; and a function that runs at the exit may call shmem_finalize. Reports of who waits where name OpenSHMEM's calls; that the heap is
+exhausted is said once.
 usage: check_ends.py MPTRUN PROGRAM"""
 import subprocess
 import sys
 
 
-def run(mptrun, program, *words):
-    return subprocess.run([mptrun, '-n', '3', program, *words], capture_output=True, text=True, timeout=60)
+def run(mptrun, program, *words, options=()):
+    return subprocess.run([mptrun, *options, '-n', '3', program, *words], capture_output=True, text=True, timeout=60)
 
 
 def wrong(mptrun, program):
@@ -19,6 +20,16 @@ def wrong(mptrun, program):
         code = reader.wait(timeout=60)
     if code != 3:
         yield f'shmem_global_exit(3) beside a thread that reads: exit code {code}'
+    for call, said in (('barrier', 'ranks 0-1 waited in shmem_barrier_all, shmem_sync or the like on SHMEM_TEAM_WORLD'),
+                       ('reduce', 'ranks 0-1 waited in a reduction, shmem_malloc or the like on SHMEM_TEAM_WORLD'),
+                       ('malloc', 'ranks 0-1 waited in a reduction, shmem_malloc or the like on SHMEM_TEAM_WORLD'),
+                       ('finalize', 'ranks 0-2 have left shmem_finalize or MPI_Finalize')):
+        done = run(mptrun, program, 'meet', call, options=('--timeout', '2') if call == 'finalize' else ())
+        if said not in done.stderr:
+            yield f'{call}: "{done.stderr}"'
+    done = run(mptrun, program, 'exhaust')
+    if done.returncode or done.stderr.count('has no room for') != 1 or '(This is said once.)' not in done.stderr:
+        yield f'an exhausted heap: exit code {done.returncode}, "{done.stderr}"'
     done = run(mptrun, program, 'at exit')
     if done.returncode or done.stderr:
         yield f'shmem_finalize at the exit: exit code {done.returncode}, "{done.stderr}"'

@@ -150,7 +150,8 @@ double seconds() { return std::chrono::duration<double>{world::native{}.now()}.c
 
 namespace {
 
-/// What f gives with the name of the call; null, and the sentence once, where the heap has no room: all PEs come to know that together.
+/// What f gives with the name of the call; null where the heap has no room: all PEs come to know that together, and the first says it, the
+/// first time.
 template <class F> void* allocated(char const* call, std::size_t n, F const& f) {
     return guarded([&]() -> void* {
         try {
@@ -158,7 +159,8 @@ template <class F> void* allocated(char const* call, std::size_t n, F const& f) 
             return f(here().job(), call_name() ? call_name() : call);
         } catch (error const& e) {
             if (e.code() != errc::no_memory) throw;
-            if (all().me == 0) std::fprintf(stderr, "%s\n", e.what());
+            if (all().me == 0 && !std::exchange(here().said_no_room, true))
+                std::fprintf(stderr, "%s (This is said once.)\n", e.what());
             return nullptr;
         }
     });

@@ -45,6 +45,7 @@ struct engine {
     std::vector<wait::doorbell<stack::world_type>*> bells; // null: of the caller, or reached by no memory
     int begun = 0;                                         // calls of shmem_init without their shmem_finalize
     bool was_begun = false, exits = false;                 // at_exit has ended it
+    bool said_no_room = false;
     int level = SHMEM_THREAD_SINGLE;
 
     std::mutex changing; // for what follows

@@ -69,4 +69,22 @@ TEST(shmem_environment, arrays_are_symmetric_spans_of_zeroes) {
     });
 }
 
+TEST(shmem_environment, arrays_lie_where_they_are_asked_to) {
+    pes<stack>::on_several([](auto& pe) {
+        struct alignas(512) wide {
+            int x;
+        };
+        auto const at = [](auto const& a) { return reinterpret_cast<std::uintptr_t>(a.data()); };
+        mpt::shmem::array<char, stack> first{pe, 3};
+        mpt::shmem::array<long, stack> page{pe, 3, {.align = 8192}};
+        mpt::shmem::array<wide, stack> many{pe, 3, {.is_for_atomics = true, .is_for_signals = true}};
+        EXPECT_EQ(at(page) % 8192, 0u);
+        EXPECT_EQ(at(many) % alignof(wide), 0u);
+        EXPECT_EQ(many[2].x, 0);
+        using longs = mpt::shmem::array<long, stack>;
+        expect_error(mpt::error_class::no_mem, {"no partition 5"}, [&] { longs{pe, 1, {.partition = 5}}; });
+        expect_error(mpt::error_class::arg, {"power of two"}, [&] { longs{pe, 1, {.align = 24}}; });
+    });
+}
+
 } // namespace

@@ -1,4 +1,5 @@
 // OpenSHMEM's families, each over the types of its table, by PEs that are threads: what test/shmem does in C with processes.
+#include <array>
 #include <complex>
 #include <numeric>
 
@@ -141,6 +142,44 @@ TEST(shmem_families, updates_of_all_pes_meet) {
     });
 }
 
+/// The same by calls that tell what was there at the next quiet.
+TEST(shmem_families, updates_that_are_only_begun_meet) {
+    on_several(amo_types{}, []<class T>(pe_type& pe) {
+        int const me = pe.me(), n = pe.size();
+        auto const count = static_cast<std::size_t>(n);
+        array<T> a{pe, 5}, seen{pe, 2 * count};
+        T const bit = static_cast<T>(T{1} << me);
+        T was[4]{};
+        pe->fetch_inc_nbi(&was[0], &a[0], 0);
+        pe->fetch_add_nbi(&was[1], &a[0], 1, 0);
+        pe->fetch_or_nbi(&was[2], &a[2], bit, 0);
+        pe->fetch_xor_nbi(&was[3], &a[3], bit, 0);
+        pe->quiet();
+        EXPECT_TRUE(was[0] < was[1]);
+        EXPECT_EQ((was[2] | was[3]) & bit, T{});
+        for (auto const number : {was[0], was[1]}) pe->inc(&seen[static_cast<std::size_t>(number)], 0);
+        pe->inc(&a[1], 0);
+        EXPECT_TRUE(pe->fetch_inc(&a[1], 0) >= 1);
+        do {
+            pe->compare_swap_nbi(&was[0], &a[4], static_cast<T>(me), static_cast<T>(me + 1), 0);
+            pe->quiet();
+            EXPECT_TRUE(was[0] <= static_cast<T>(me)); // one after the other
+        } while (was[0] != static_cast<T>(me));
+        pe.barrier_all();
+        if (me == 0) {
+            T const bits = static_cast<T>((T{1} << n) - 1), twice = static_cast<T>(2 * n);
+            EXPECT_TRUE(std::ranges::all_of(seen, [](T x) { return x == 1; }));
+            EXPECT_TRUE(std::ranges::equal(a, std::array{twice, twice, bits, bits, static_cast<T>(n)}));
+        }
+        pe.barrier_all();
+        pe->fetch_and_nbi(&was[0], &a[2], static_cast<T>(~bit), 0);
+        pe->quiet();
+        EXPECT_EQ(was[0] & bit, bit);
+        pe.barrier_all();
+        EXPECT_EQ(pe->fetch(&a[2], 0), T{});
+    });
+}
+
 using extended_types = types<float, double, int, long, long long, unsigned, unsigned long, unsigned long long>;
 
 /// A token goes round: who swaps it out has it alone.
@@ -153,6 +192,13 @@ TEST(shmem_families, a_value_is_set_swapped_and_fetched) {
         EXPECT_EQ(pe->fetch(&a[0], next), held<T>(me, 0));
         EXPECT_EQ(pe->swap(&a[0], held<T>(me, 1), next), held<T>(me, 0));
         EXPECT_EQ(pe->fetch(&a[0], next), held<T>(me, 1));
+        T was[2]{};
+        pe->swap_nbi(&was[0], &a[0], held<T>(me, 2), next);
+        pe->quiet();
+        pe->fetch_nbi(&was[1], &a[0], next);
+        pe->quiet();
+        EXPECT_EQ(was[0], held<T>(me, 1));
+        EXPECT_EQ(was[1], held<T>(me, 2));
         if (me == 0) pe->set(&a[1], T{1}, 0);
         T mine{};
         while (mine == T{}) mine = pe->swap(&a[1], T{}, 0);
@@ -171,7 +217,6 @@ TEST(shmem_families, words_of_all_pes_are_waited_for_in_every_form) {
     on_several(wait_types{}, []<class T>(pe_type& pe) {
         auto const n = static_cast<std::size_t>(pe.size());
         array<T> words{pe, n};
-        auto& m = pe.memory();
         std::vector<T> values(n);
         for (std::size_t i = 0; i < n; ++i) values[i] = held<T>(static_cast<int>(i), 0);
         std::vector<std::size_t> which(n);
@@ -180,21 +225,22 @@ TEST(shmem_families, words_of_all_pes_are_waited_for_in_every_form) {
         for (int form = 0; form < 5; ++form) {
             std::ranges::fill(words, T{});
             pe.barrier_all();
-            EXPECT_FALSE(test_all(none) || test_any(each) != none_fits || test_some(each, which.data()) != 0);
+            EXPECT_FALSE(pe.test_all(none) || pe.test(&words[n - 1], comparison::ne, 0));
+            EXPECT_FALSE(pe.test_any(each) != none_fits || pe.test_some(each, which.data()) != 0);
             pe.barrier_all();
             for (int to = 0; to < pe.size(); ++to)
                 pe->p(&words[static_cast<std::size_t>(pe.me().value)], held<T>(pe.me(), 0), to);
             std::size_t seen = 0;
             switch (form) {
             case 0:
-                for (std::size_t i = 0; i < n; ++i) wait_until(m, &words[i], comparison::eq, values[i]);
+                for (std::size_t i = 0; i < n; ++i) pe.wait_until(&words[i], comparison::eq, values[i]);
                 break;
-            case 1: wait_until_all(m, none); break;
-            case 2: wait_until_all(m, each); break;
+            case 1: pe.wait_until_all(none); break;
+            case 2: pe.wait_until_all(each); break;
             case 3:
                 for (std::vector<int> skip(n); seen < n; ++seen) {
                     watched<T> const left{words.data(), n, skip.data(), comparison::eq, values.data()};
-                    auto const i = wait_until_any(m, left);
+                    auto const i = pe.wait_until_any(left);
                     ASSERT_TRUE(i < n && !skip[i]);
                     skip[i] = 1;
                 }
@@ -202,13 +248,14 @@ TEST(shmem_families, words_of_all_pes_are_waited_for_in_every_form) {
             default:
                 for (std::vector<int> skip(n); seen < n;) {
                     watched<T> const left{words.data(), n, skip.data(), comparison::ge, T{1}};
-                    auto const some = wait_until_some(m, left, which.data());
+                    auto const some = pe.wait_until_some(left, which.data());
                     ASSERT_TRUE(some > 0 && seen + some <= n);
                     for (std::size_t i = 0; i < some; ++i) skip[which[i]] = 1;
                     seen += some;
                 }
             }
-            EXPECT_TRUE(test_all(each) && test_any(each) == 0 && test_some(each, which.data()) == n);
+            EXPECT_TRUE(pe.test_all(each) && pe.test_any(each) == 0 && pe.test_some(each, which.data()) == n);
+            EXPECT_TRUE(pe.test(&words[n - 1], comparison::eq, values[n - 1]));
             pe.barrier_all();
         }
     });

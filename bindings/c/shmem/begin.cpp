@@ -194,8 +194,9 @@ int tell_partition(int id, std::size_t* bytes, std::size_t* page, int* kind) {
 }
 void* allocate_for(std::size_t n, long) { return allocate(n); } // all of the heap serves every purpose
 void* allocate_zeroed(std::size_t count, std::size_t n) {
-    return allocated("shmem_calloc", count * n,
-                     [=](auto& job, char const* call) { return job.allocate_zeroed(count, n, 1, call); });
+    return allocated("shmem_calloc", count * n, [=](auto& job, char const* call) {
+        return job.allocate_zeroed(count, n, alignof(std::max_align_t), 1, call);
+    });
 }
 void* resize(void* at, std::size_t n) {
     return allocated("shmem_realloc", 0, [=](auto& job, char const*) {

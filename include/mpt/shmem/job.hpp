@@ -87,7 +87,8 @@ public:
     /// call: what sentences say was called.
     void* allocate(std::size_t n, std::size_t align = alignof(std::max_align_t), int partition = 1,
                    char const* call = "allocate");
-    void* allocate_zeroed(std::size_t count, std::size_t size, int partition = 1, char const* call = "allocate_zeroed");
+    void* allocate_zeroed(std::size_t count, std::size_t size, std::size_t align = alignof(std::max_align_t), int partition = 1,
+                          char const* call = "allocate_zeroed");
     /// Where it was, if there is room; else elsewhere in its partition, with what it held.
     void* reallocate(void* block, std::size_t n);
     void deallocate(void* block);
@@ -204,10 +205,11 @@ template <class Stack> void* job<Stack>::allocate(std::size_t n, std::size_t ali
     return place(*at);
 }
 
-template <class Stack> void* job<Stack>::allocate_zeroed(std::size_t count, std::size_t size, int partition, char const* call) {
+template <class Stack>
+void* job<Stack>::allocate_zeroed(std::size_t count, std::size_t size, std::size_t align, int partition, char const* call) {
     std::size_t n = 0;
     if (__builtin_mul_overflow(count, size, &n)) n = ~std::size_t{0};
-    auto* const p = allocate(n, alignof(std::max_align_t), partition, call);
+    auto* const p = allocate(n, align, partition, call);
     if (p) std::memset(p, 0, n);
     if (p) coll::barrier(world_.native()); // nobody writes before it is zeroed
     return p;

@@ -138,6 +138,29 @@ public:
         memory_->bit_xor(dest, v, world(pe));
     }
 
+    template <atomic_integer T> T fetch_inc(T* dest, rank pe) { return fetch_add(dest, T{1}, pe); }
+    template <atomic_integer T> void inc(T* dest, rank pe) { add(dest, T{1}, pe); }
+    /// What was there is in *was at the next quiet(), or sooner.
+    template <atomic_element T> void fetch_nbi(T* was, T const* source, rank pe) { *was = fetch(source, pe); }
+    template <atomic_element T> void swap_nbi(T* was, T* dest, std::type_identity_t<T> v, rank pe) { *was = swap(dest, v, pe); }
+    template <atomic_integer T>
+    void compare_swap_nbi(T* was, T* dest, std::type_identity_t<T> condition, std::type_identity_t<T> v, rank pe) {
+        *was = compare_swap(dest, condition, v, pe);
+    }
+    template <atomic_integer T> void fetch_inc_nbi(T* was, T* dest, rank pe) { *was = fetch_inc(dest, pe); }
+    template <atomic_integer T> void fetch_add_nbi(T* was, T* dest, std::type_identity_t<T> v, rank pe) {
+        *was = fetch_add(dest, v, pe);
+    }
+    template <atomic_integer T> void fetch_and_nbi(T* was, T* dest, std::type_identity_t<T> v, rank pe) {
+        *was = fetch_and(dest, v, pe);
+    }
+    template <atomic_integer T> void fetch_or_nbi(T* was, T* dest, std::type_identity_t<T> v, rank pe) {
+        *was = fetch_or(dest, v, pe);
+    }
+    template <atomic_integer T> void fetch_xor_nbi(T* was, T* dest, std::type_identity_t<T> v, rank pe) {
+        *was = fetch_xor(dest, v, pe);
+    }
+
     // --- signals and order ----------------------------------------------------------------------------------------------------------
     template <element T>
     void put_signal(T* dest, std::span<T const> source, std::uint64_t* word, std::uint64_t value, signal_op op, rank pe) {

@@ -285,13 +285,14 @@ template <class T> void reduces_to(pe_type& pe, operation op, auto const& f) {
     }
 }
 
-using collective_types = types<float, double, long double, std::complex<float>, std::complex<double>, signed char, short, int,
-                               long, long long, unsigned char, unsigned short, unsigned, unsigned long, unsigned long long>;
+using collective_types =
+    types<float, double, long double, std::complex<float>, std::complex<double>, char, signed char, short, int, long, long long,
+          unsigned char, unsigned short, unsigned, unsigned long, unsigned long long>;
 
 TEST(shmem_families, elements_are_combined_as_a_loop_over_the_pes_does) {
     on_several(collective_types{}, []<class T>(pe_type& pe) {
         reduces_to<T>(pe, operation::sum, std::plus{});
-        if constexpr (!std::is_floating_point_v<T>) reduces_to<T>(pe, operation::prod, std::multiplies{});
+        reduces_to<T>(pe, operation::prod, std::multiplies{});
         if constexpr (std::is_arithmetic_v<T>) {
             reduces_to<T>(pe, operation::min, [](T a, T b) { return std::min(a, b); });
             reduces_to<T>(pe, operation::max, [](T a, T b) { return std::max(a, b); });
@@ -304,7 +305,7 @@ TEST(shmem_families, elements_are_combined_as_a_loop_over_the_pes_does) {
                 EXPECT_EQ(before[i], pe.me() == 0 ? T{} : folded<T>(pe.me(), i, std::plus{}));
             }
         }
-        if constexpr (std::unsigned_integral<T>) {
+        if constexpr (std::integral<T>) {
             reduces_to<T>(pe, operation::band, std::bit_and{});
             reduces_to<T>(pe, operation::bor, std::bit_or{});
             reduces_to<T>(pe, operation::bxor, std::bit_xor{});

@@ -149,27 +149,28 @@ TYPED_TEST_SUITE(shmem_collectives, wires);
 
 TYPED_TEST(shmem_collectives, move_what_the_sources_say) {
     seeds const all{8};
-    for (int const n : {1, 3, 4})
-        this->on(n, [&](auto& pe) {
-            for (unsigned i = 0; i < all.count; ++i) random_calls(pe.world(), all.first + i);
-        });
+    this->on_several([&](auto& pe) {
+        for (unsigned i = 0; i < all.count; ++i) random_calls(pe.world(), all.first + i);
+    });
 }
 TYPED_TEST(shmem_collectives, combine_as_a_loop_over_the_pes_does) {
-    for (int const n : {1, 2, 5})
-        this->on(n, [&](auto& pe) {
-            for (unsigned seed = 0; seed < 7; ++seed) reductions(pe.world(), seed);
-        });
+    this->on_several([](auto& pe) {
+        for (unsigned seed = 0; seed < 7; ++seed) reductions(pe.world(), seed);
+    });
 }
 TYPED_TEST(shmem_collectives, of_teams_and_of_active_sets_do_not_meet) {
-    this->on(4, [&](auto& pe) {
-        auto low = pe.world().split_strided(0, 1, 2), high = pe.world().split_strided(2, 1, 2);
-        auto& half = *low ? **low : **high;
-        auto& set = pe.job().active_set(pe.me() % 2, 1, 2);
-        EXPECT_EQ(&set, &pe.job().active_set(pe.me() % 2, 1, 2));
-        EXPECT_EQ(set.size(), 2);
+    this->on_several([](auto& pe) {
+        int const n = pe.size(), middle = n / 2;
+        auto const half = pe.world().split(pe.me() < middle ? 0 : 1, pe.me());
+        EXPECT_EQ(half->size(), pe.me() < middle ? middle : n - middle);
+        int const start = n > 1 ? pe.me() % 2 : 0, in_set = n > 1 ? (n + 1 - start) / 2 : 1;
+        auto& set = pe.job().active_set(start, 1, in_set);
+        EXPECT_EQ(&set, &pe.job().active_set(start, 1, in_set));
+        EXPECT_EQ(set.size(), in_set);
         for (unsigned seed = 0; seed < 6; ++seed) {
-            random_calls(half, seed);
+            random_calls(*half, seed);
             random_calls(set, seed + 100);
+            reductions(set, seed);
         }
         expect_error(mpt::error_class::arg, {"PE_start 0", "PE_size 9", "no active set"},
                      [&] { pe.job().active_set(0, 0, 9); });

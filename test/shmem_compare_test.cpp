@@ -113,6 +113,20 @@ TYPED_TEST(shmem_compare_jobs, whoever_waits_goes_on_when_others_have_written) {
     });
 }
 
+TYPED_TEST(shmem_compare_jobs, who_tests_again_and_again_serves_the_others) {
+    this->on_several([](auto& pe) {
+        typename TestFixture::template array<long> a{pe, 2};
+        pe->inc(&a[0], 0);
+        if (pe.me() == 0)
+            while (!pe.test(&a[0], comparison::eq, pe.size())) {}
+        pe->inc(&a[1], pe.size() - 1);
+        watched<long> const both{a.data(), 2, nullptr, comparison::ge, 1L};
+        if (pe.me() == pe.size() - 1)
+            while (pe.test_any(both) == none_fits) {}
+        pe.barrier_all();
+    });
+}
+
 /// While one waits for memory, the engine goes on: a large message of MPI's, which needs its sender, arrives.
 TEST(shmem_compare, who_waits_for_memory_serves_messages) {
     mpt::local_job<mpt::local_stream_stack>(2, pes<mpt::local_stream_stack>::small(),

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -69,10 +70,9 @@ void random_blocks(auto& pe, unsigned seed) {
 TYPED_TEST(shmem_job, blocks_have_one_place_on_all_pes_and_keep_what_is_in_them) {
     seeds const all{3};
     auto const v = mpt::config::values{}.set<"MPT_SYMMETRIC_SIZE">("8M");
-    for (int const n : {1, 3})
-        this->on(n, v, [&](auto& pe) {
-            for (unsigned i = 0; i < all.count; ++i) random_blocks(pe, all.first + i);
-        });
+    this->on_several(v, [&](auto& pe) {
+        for (unsigned i = 0; i < all.count; ++i) random_blocks(pe, all.first + i);
+    });
 }
 
 TYPED_TEST(shmem_job, a_heap_without_room_says_so_on_all_pes_and_goes_on) {
@@ -125,28 +125,29 @@ TYPED_TEST(shmem_job, pes_that_ask_for_different_sizes_are_all_told) {
 
 TYPED_TEST(shmem_job, contexts_count_by_their_team_and_are_so_many) {
     auto const v = this->small().template set<"MPT_CONTEXTS">("2");
-    this->on(4, v, [&](auto& pe) {
+    this->on_several(v, [](auto& pe) {
         auto& job = pe.job();
+        int const me = pe.me(), n = pe.size(), start = n > 1 ? 1 : 0, odds = std::max(n / 2, 1);
         typename TestFixture::template array<long> a{pe, 4};
-        auto odd = pe.world().split_strided(1, 2, 2);
+        auto odd = pe.world().split_strided(start, 2, odds);
         if (*odd) {
             auto c = job.create_context(**odd, {.is_private = true});
             ASSERT_TRUE(c);
             EXPECT_TRUE(c->options().is_private);
             EXPECT_EQ(&c->team(), odd->get());
-            EXPECT_EQ(c->size(), 2);
-            auto const other = 1 - (*odd)->me();
-            c->add(&a[0], 5 + pe.me(), other);
-            c->p(&a[1], pe.me(), other);
+            EXPECT_EQ(c->size(), odds);
+            auto const next = ((*odd)->me() + 1) % odds;
+            c->add(&a[0], 5 + me, next);
+            c->p(&a[1], me, next);
             std::vector<long> const two{7, 8};
-            c->put(&a[2], std::span<long const>{two}, other);
+            c->put(&a[2], std::span<long const>{two}, next);
             c->quiet();
-            EXPECT_EQ(c->g(&a[1], other), pe.me());
+            EXPECT_EQ(c->g(&a[1], next), me);
             job.destroy(std::move(c));
         }
         pe.barrier_all();
-        EXPECT_EQ(a[0], pe.me() == 1 ? 8 : pe.me() == 3 ? 6 : 0);
-        EXPECT_EQ(a[3], pe.me() % 2 == 1 ? 8 : 0);
+        EXPECT_EQ(a[0], *odd ? 5 + start + 2 * (((*odd)->me() + odds - 1) % odds) : 0);
+        EXPECT_EQ(a[3], *odd ? 8 : 0);
         auto one = job.create_context(), two = job.create_context();
         EXPECT_TRUE(one && two);
         EXPECT_EQ(job.contexts(), 2u);
@@ -199,9 +200,10 @@ TYPED_TEST(shmem_job, a_context_may_outlive_its_job) {
 
 TYPED_TEST(shmem_job, a_team_has_as_many_contexts_as_it_was_asked_to_have) {
     auto const v = this->small().template set<"MPT_CONTEXTS">("5");
-    this->on(3, v, [&](auto& pe) {
+    this->on_several(v, [](auto& pe) {
         auto& job = pe.job();
-        auto const same = [&](int n) { return pe.world().split_strided(0, 1, 3, {.num_contexts = n}); };
+        int const last = pe.size() - 1;
+        auto const same = [&](int n) { return pe.world().split_strided(0, 1, last + 1, {.num_contexts = n}); };
         for (int n = 0; n <= 5; ++n) {
             auto t = same(n);
             ASSERT_TRUE(t && *t);
@@ -216,8 +218,8 @@ TYPED_TEST(shmem_job, a_team_has_as_many_contexts_as_it_was_asked_to_have) {
         }
         EXPECT_FALSE(same(6));
         EXPECT_FALSE(same(-1));
-        EXPECT_FALSE(same(pe.me() == 2 ? 6 : 1)) << "one cannot: nobody gets a team";
-        EXPECT_FALSE(pe.world().split_2d(3, {}, {.num_contexts = pe.me() == 1 ? 6 : 0}));
+        EXPECT_FALSE(same(pe.me() == last ? 6 : 1)) << "one cannot: nobody gets a team";
+        EXPECT_FALSE(pe.world().split_2d(3, {}, {.num_contexts = pe.me() == last ? 6 : 0}));
     });
 }
 
@@ -325,7 +327,7 @@ TEST(shmem_resources, a_private_one_is_alone_and_others_go_where_the_fewest_are)
 TYPED_TEST(shmem_job, threads_register_up_to_a_number_beside_contexts) {
     auto v = this->small().template set<"MPT_CONTEXTS">("1");
     v = v.template set<"MPT_REGISTERED_THREADS">("1");
-    this->on(2, v, [&](auto& pe) {
+    this->on_several(v, [](auto& pe) {
         auto& job = pe.job();
         EXPECT_TRUE(job.register_thread());
         EXPECT_TRUE(job.register_thread());
@@ -349,6 +351,37 @@ TYPED_TEST(shmem_job, threads_register_up_to_a_number_beside_contexts) {
             EXPECT_EQ(job.use().threads, 1u);
         }
         EXPECT_EQ(job.use().threads, 0u);
+        pe.barrier_all();
+    });
+}
+
+/// Threads of every PE, each with a context of its own: all of what they do counts, each for itself.
+TYPED_TEST(shmem_job, threads_have_contexts_of_their_own) {
+    auto const v = this->small().template set<"MPT_CONTEXTS">("6");
+    this->on_several(v, [](auto& pe) {
+        auto& job = pe.job();
+        int const me = pe.me(), n = pe.size(), next = (me + 1) % n;
+        constexpr int threads = 3, steps = 50;
+        typename TestFixture::template array<long> all{pe, 1}, by_thread{pe, threads};
+        std::vector<std::thread> at_work;
+        for (std::size_t t = 0; t < threads; ++t)
+            at_work.emplace_back([&, t] {
+                mpt::shmem::registered_thread const scope{job};
+                auto const c = job.create_context({.is_private = true});
+                EXPECT_TRUE(c);
+                for (int i = 1; i <= steps; ++i) {
+                    c->inc(&all[0], i % n);
+                    c->p(&by_thread[t], 1000 * me + i, next);
+                    EXPECT_EQ(c->g(&by_thread[t], next), 1000 * me + i);
+                }
+            });
+        for (auto& t : at_work) t.join();
+        EXPECT_EQ(job.contexts(), 0u);
+        pe.barrier_all();
+        long sum = 0;
+        for (int p = 0; p < n; ++p) sum += pe->fetch(&all[0], p);
+        EXPECT_EQ(sum, threads * steps * n);
+        for (auto const x : by_thread) EXPECT_EQ(x, 1000 * ((me + n - 1) % n) + steps);
         pe.barrier_all();
     });
 }

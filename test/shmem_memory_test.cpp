@@ -57,13 +57,12 @@ void random_moves(auto& pe, unsigned seed) {
 
 TYPED_TEST(shmem_memory, puts_and_gets_in_one_piece_and_in_strides_are_copies) {
     seeds const all{6};
-    for (int const n : {1, 2, 4})
-        this->on(n, [&](auto& pe) {
-            for (unsigned i = 0; i < all.count; ++i) {
-                SCOPED_TRACE("seed " + std::to_string(all.first + i));
-                random_moves(pe, all.first + i);
-            }
-        });
+    this->on_several([&](auto& pe) {
+        for (unsigned i = 0; i < all.count; ++i) {
+            SCOPED_TRACE("seed " + std::to_string(all.first + i));
+            random_moves(pe, all.first + i);
+        }
+    });
 }
 
 template <class T> void one_element(auto& pe) {
@@ -85,7 +84,7 @@ TYPED_TEST(shmem_memory, single_elements_of_any_type_go_and_come) {
         triple() = default;
         explicit triple(int x) : a{static_cast<char>(x), 2, 3} {}
     };
-    this->on(3, [](auto& pe) {
+    this->on_several([](auto& pe) {
         one_element<char>(pe), one_element<short>(pe), one_element<int>(pe), one_element<long>(pe), one_element<float>(pe);
         one_element<double>(pe), one_element<long double>(pe), one_element<triple>(pe);
     });
@@ -143,28 +142,28 @@ template <class T> void updates_alone(auto& pe, unsigned seed) {
 }
 TYPED_TEST(shmem_memory, atomic_updates_are_those_of_the_language) {
     seeds const all{1};
-    this->on(2, [&](auto& pe) {
+    this->on_several([&](auto& pe) {
         updates_alone<int>(pe, all.first), updates_alone<long>(pe, all.first), updates_alone<unsigned>(pe, all.first);
         updates_alone<unsigned long>(pe, all.first);
     });
 }
 TYPED_TEST(shmem_memory, floating_point_words_are_set_swapped_and_fetched) {
-    this->on(2, [&](auto& pe) {
+    this->on_several([](auto& pe) {
         typename TestFixture::template array<double> a{pe, 1};
         typename TestFixture::template array<float> b{pe, 1};
-        if (pe.me() == 0) {
-            pe->set(&a[0], 1.5, 1);
-            EXPECT_EQ(pe->swap(&a[0], -2.5, 1), 1.5);
-            EXPECT_EQ(pe->fetch(&a[0], 1), -2.5);
-            EXPECT_EQ(pe->swap(&b[0], 0.25f, 1), 0.0f);
-            EXPECT_EQ(pe->fetch(&b[0], 1), 0.25f);
-        }
+        int const next = (pe.me() + 1) % pe.size();
+        pe->set(&a[0], 1.5, next);
+        EXPECT_EQ(pe->swap(&a[0], -2.5 - pe.me(), next), 1.5);
+        EXPECT_EQ(pe->fetch(&a[0], next), -2.5 - pe.me());
+        EXPECT_EQ(pe->swap(&b[0], 0.25f, next), 0.0f);
+        EXPECT_EQ(pe->fetch(&b[0], next), 0.25f);
         pe.barrier_all();
-        EXPECT_EQ(a[0], pe.me() == 0 ? 0.0 : -2.5);
+        EXPECT_EQ(a[0], -2.5 - (pe.me() + pe.size() - 1) % pe.size());
     });
 }
 TYPED_TEST(shmem_memory, updates_of_many_at_one_word_all_count) {
-    this->on(4, [&](auto& pe) {
+    this->on_several([](auto& pe) {
+        int const n = pe.size();
         typename TestFixture::template array<long> a{pe, 2};
         typename TestFixture::template array<unsigned> b{pe, 1};
         std::vector<long> got(50);
@@ -176,19 +175,19 @@ TYPED_TEST(shmem_memory, updates_of_many_at_one_word_all_count) {
         EXPECT_TRUE(std::ranges::is_sorted(got));
         pe.barrier_all();
         if (pe.me() == 0) {
-            EXPECT_EQ(a[0], 200);
-            EXPECT_EQ(a[1], 400);
+            EXPECT_EQ(a[0], 50 * n);
+            EXPECT_EQ(a[1], 100 * n);
             EXPECT_EQ(b[0], 0u);
         }
         long sum = std::accumulate(got.begin(), got.end(), 0l), all = 0;
         mpt::shmem::reduce(pe.world(), &all, &sum, 1, mpt::operation::sum, mpt::element_kind::int64);
-        EXPECT_EQ(all, 200 * 199 / 2); // each number once
+        EXPECT_EQ(all, 50 * n * (50 * n - 1) / 2); // each number once
     });
 }
 
 TYPED_TEST(shmem_memory, who_sees_a_signal_sees_the_data) {
     using mpt::shmem::comparison;
-    this->on(3, [&](auto& pe) {
+    this->on_several([](auto& pe) {
         typename TestFixture::template array<int> data{pe, 300};
         typename TestFixture::template array<std::uint64_t> signal{pe, 2};
         int const n = pe.size(), me = pe.me(), next = (me + 1) % n, before = (me + n - 1) % n;
@@ -291,9 +290,9 @@ TYPED_TEST(shmem_memory, spans_go_and_come_in_strides_and_blocks_and_must_hold_t
 
 TYPED_TEST(shmem_memory, puts_are_done_when_they_return_where_that_is_asked_for) {
     auto const v = this->small().template set<"MPT_PUT_EARLY">("off");
-    this->on(3, v, [&](auto& pe) {
+    this->on_several(v, [](auto& pe) {
         typename TestFixture::template array<long> a{pe, 100};
-        int const next = (pe.me() + 1) % pe.size(), before = (pe.me() + 2) % pe.size();
+        int const next = (pe.me() + 1) % pe.size(), before = (pe.me() + pe.size() - 1) % pe.size();
         for (long round = 1; round <= 50; ++round) {
             std::vector<long> const data(50, 10 * round + pe.me());
             pe->put(&a[0], std::span<long const>{data}, next);

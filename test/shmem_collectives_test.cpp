@@ -161,7 +161,8 @@ TYPED_TEST(shmem_collectives, combine_as_a_loop_over_the_pes_does) {
 TYPED_TEST(shmem_collectives, of_teams_and_of_active_sets_do_not_meet) {
     this->on_several([](auto& pe) {
         int const n = pe.size(), middle = n / 2;
-        auto const half = pe.world().split(pe.me() < middle ? 0 : 1, pe.me());
+        auto const made = pe.world().split(pe.me() < middle ? 0 : 1, pe.me());
+        auto const& half = *made;
         EXPECT_EQ(half->size(), pe.me() < middle ? middle : n - middle);
         int const start = n > 1 ? pe.me() % 2 : 0, in_set = n > 1 ? (n + 1 - start) / 2 : 1;
         auto& set = pe.job().active_set(start, 1, in_set);

@@ -239,7 +239,7 @@ TYPED_TEST(shmem_partition_job, blocks_of_every_partition_are_reached_and_freed)
             EXPECT_EQ(job.block_around(q).size(), 20'000u);
             job.deallocate(q);
         }
-        typename TestFixture::template array<int> some{pe, 5, 2};
+        typename TestFixture::template array<int> some{pe, 5, {.partition = 2}};
         EXPECT_EQ(job.map().of(2).used(), 64u);
         EXPECT_EQ(job.map().used(), 64u);
         expect_error(mpt::error_class::no_mem, {"partition 7", "65536", "SHMEM_SYMMETRIC_PARTITION7"},

@@ -200,7 +200,8 @@ TEST_F(shmem_team, a_context_of_a_team_of_a_team_counts_by_it) {
 TEST_F(shmem_team, numbers_are_translated_through_those_of_all) {
     on_several([](auto& pe) {
         int const n = pe.size(), in_low = (n + 1) / 2;
-        auto const back = pe.world().split(0, -pe.me()); // the last is the first
+        auto const made = pe.world().split(0, -pe.me());
+        auto const& back = *made; // the last is the first
         auto low = pe.world().split_strided(0, 1, in_low);
         if (*low) {
             for (int i = 0; i < n; ++i) {

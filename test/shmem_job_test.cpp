@@ -114,7 +114,7 @@ TYPED_TEST(shmem_job, pes_that_ask_for_different_sizes_are_all_told) {
     this->on(3, [&](auto& pe) {
         auto& job = pe.job();
         std::size_t const mine = pe.me() == 1 ? 80 : 64;
-        expect_error(mpt::error_class::arg, {"shmem_malloc", "64 at one", "80 at another"}, [&] { job.allocate(mine); });
+        expect_error(mpt::error_class::arg, {"allocate", "64 at one", "80 at another"}, [&] { job.allocate(mine); });
         auto *const a = job.allocate(64), *const b = job.allocate(64);
         expect_error(mpt::error_class::arg, {"shmem_free", "0 at one", "64 at another"},
                      [&] { job.deallocate(pe.me() == 2 ? b : a); });

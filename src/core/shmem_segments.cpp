@@ -7,8 +7,8 @@
 #include <exception>
 #include <string_view>
 
+#include <climits>
 #include <elf.h>
-#include <limits.h>
 #include <link.h>
 #include <unistd.h>
 

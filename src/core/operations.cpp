@@ -281,76 +281,58 @@ kernel replaced(std::size_t size) noexcept {
 }
 
 // --- for this processor ---------------------------------------------------------------------------------------------------------
+struct functions {
+    kernel combine = nullptr;
+    merger merge = nullptr; // of those that are made of vectors
+};
 #if defined(__x86_64__)
 /// Of those that have vectors of 64 bytes the first ones became slower by them; the later ones have these instructions, too.
 bool likes_64() noexcept {
     static bool const does = __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512dq");
     return does;
 }
-template <class T, class... Fs> void widen(kernel& k) noexcept {
-    static_cast<void>(((k == &each<T, Fs> && (k = likes_64() ? &each_by_64<T, Fs> : &each_by_32<T, Fs>, true)) || ...));
+template <class T, class... Fs> void widen(functions& f) noexcept {
+    auto const wide = [&]<class F> {
+        if (f.combine != &each<T, F>) return false;
+        f = likes_64() ? functions{&each_by_64<T, F>, &merge_by_64<T, F>} : functions{&each_by_32<T, F>, &merge_by_32<T, F>};
+        return true;
+    };
+    static_cast<void>((wide.template operator()<Fs>() || ...));
 }
-template <class... Ts> void widen_integers(kernel& k) noexcept {
-    (widen<Ts, max_f, min_f, sum_f, prod_f, band_f, bor_f, bxor_f>(k), ...);
+template <class... Ts> void widen_integers(functions& f) noexcept {
+    (widen<Ts, max_f, min_f, sum_f, prod_f, band_f, bor_f, bxor_f>(f), ...);
 }
-template <class T, class... Fs> void find_merging(kernel k, merger& m) noexcept {
-    static_cast<void>(((k == &each_by_64<T, Fs> && (m = &merge_by_64<T, Fs>, true)) || ...) ||
-                      ((k == &each_by_32<T, Fs> && (m = &merge_by_32<T, Fs>, true)) || ...));
-}
-template <class... Ts> void find_merging_integers(kernel k, merger& m) noexcept {
-    (find_merging<Ts, max_f, min_f, sum_f, prod_f, band_f, bor_f, bxor_f>(k, m), ...);
-}
-merger merger_of(kernel k) noexcept {
-    merger m = nullptr;
-    if (!k) return m;
-    find_merging_integers<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>(k, m);
-    find_merging_integers<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>(k, m);
-    find_merging<float, max_f, min_f, sum_f, prod_f>(k, m);
-    find_merging<double, max_f, min_f, sum_f, prod_f>(k, m);
-    return m;
-}
-kernel fastest(kernel k) noexcept {
-    if (!k || !__builtin_cpu_supports("avx2")) return k;
-    widen_integers<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>(k);
-    widen_integers<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>(k);
-    widen<float, max_f, min_f, sum_f, prod_f>(k);
-    widen<double, max_f, min_f, sum_f, prod_f>(k);
-    return k;
+functions fastest(kernel k) noexcept {
+    functions f{k, nullptr};
+    if (!k || !__builtin_cpu_supports("avx2")) return f;
+    widen_integers<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>(f);
+    widen_integers<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>(f);
+    widen<float, max_f, min_f, sum_f, prod_f>(f);
+    widen<double, max_f, min_f, sum_f, prod_f>(f);
+    return f;
 }
 #else
-kernel fastest(kernel k) noexcept { return k; }
-merger merger_of(kernel) noexcept { return nullptr; }
+functions fastest(kernel k) noexcept { return {k, nullptr}; }
 #endif
 
-template <class F> using function_table = std::array<std::array<F, element_kinds>, operations>;
-struct fastest_functions {
-    function_table<kernel> kernels{};
-    function_table<merger> mergers{};
-
-    fastest_functions() noexcept {
-        for (std::size_t o = 0; o < operations; ++o)
-            for (std::size_t k = 0; k < element_kinds; ++k) {
-                kernels[o][k] = fastest(find_plain_kernel(static_cast<operation>(o), static_cast<element_kind>(k)));
-                mergers[o][k] = merger_of(kernels[o][k]);
-            }
-    }
-};
-fastest_functions const& fastest_of_all() noexcept {
-    static fastest_functions const all;
+using function_table = std::array<std::array<functions, element_kinds>, operations>;
+function_table fastest_functions() noexcept {
+    function_table all{};
+    for (std::size_t o = 0; o < operations; ++o)
+        for (std::size_t k = 0; k < element_kinds; ++k)
+            all[o][k] = fastest(find_plain_kernel(static_cast<operation>(o), static_cast<element_kind>(k)));
     return all;
+}
+functions find_functions(operation op, element_kind kind) noexcept {
+    static auto const table = fastest_functions();
+    if (kind == element_kind::mixed) return {};
+    return table[static_cast<std::size_t>(op)][static_cast<std::size_t>(kind)];
 }
 
 } // namespace
 
-kernel find_kernel(operation op, element_kind kind) noexcept {
-    if (kind == element_kind::mixed) return nullptr;
-    return fastest_of_all().kernels[static_cast<std::size_t>(op)][static_cast<std::size_t>(kind)];
-}
-
-merger find_merger(operation op, element_kind kind) noexcept {
-    if (kind == element_kind::mixed) return nullptr;
-    return fastest_of_all().mergers[static_cast<std::size_t>(op)][static_cast<std::size_t>(kind)];
-}
+kernel find_kernel(operation op, element_kind kind) noexcept { return find_functions(op, kind).combine; }
+merger find_merger(operation op, element_kind kind) noexcept { return find_functions(op, kind).merge; }
 
 kernel find_plain_kernel(operation op, element_kind kind) noexcept {
     if (kind == element_kind::mixed) return nullptr;

@@ -155,6 +155,9 @@ static void crowd_of_teams(int n) {
     for (int i = 0; i < many; i++) EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team[i]) == 0);
     shmem_team_t const old = team[7];
     shmem_team_destroy(old);
+#ifndef MPT_TEST_CHECKED /* where it is a mistake that ends the job */
+    EXPECT(shmem_team_n_pes(old) == -1);
+#endif
     EXPECT(shmem_team_n_pes(team[many - 1]) == n);
     EXPECT(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team[7]) == 0 && team[7] != old);
     EXPECT(shmemx_team_split_3d(team[7], n, 1, 1, &x, &y, &z) == 0 && shmem_team_n_pes(x) == n);

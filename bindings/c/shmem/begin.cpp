@@ -107,7 +107,8 @@ void give_up(char const* sentence) {
     std::exit(1);
 }
 
-void give_up_call(std::string const& sentence) {
+void give_up_call(char const* what) {
+    std::string const sentence{what};
     auto const* const call = call_name();
     bool const has_name = !call || sentence.starts_with("mpt: " + std::string{call} + ":");
     auto const from = sentence.starts_with("mpt: ") ? std::size_t{5} : 0;

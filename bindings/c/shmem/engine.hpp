@@ -74,7 +74,7 @@ team_type* find_team(shmem_team_t team) noexcept;
 int world_of(shmem_ctx_t ctx, int pe);
 
 /// Ends the job with a sentence, which names the call where that is known.
-[[noreturn]] void give_up_call(std::string const& sentence);
+[[noreturn]] void give_up_call(char const* sentence);
 
 /// What the PEs of a collective have in common.
 struct common {

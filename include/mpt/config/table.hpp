@@ -302,7 +302,7 @@ consteval auto rows() {
 
         toggle("MPT_RMA_DIRECT", on, job,
             "one-sided operations on windows load, store and copy at the target by themselves; off: agents there do, by messages, but for shared windows",
-            measured, {"MPICH_RMA_OVER_DMAPP"}),
+            "a letter needs a turn of the target", {"MPICH_RMA_OVER_DMAPP"}),
         word  ("MPT_STREAM", "unix", "unix|tcp", job,
             "sockets under the stream transport", "Unix sockets are the faster on one host"),
 

@@ -52,9 +52,22 @@ TEST(bias, lets_in_who_was_alone_for_long_and_nobody_else) {
     EXPECT_FALSE(b.seems_taken());
 }
 
+TEST(bias, is_granted_at_once_to_who_will_be_alone_and_taken_back_all_the_same) {
+    bias b;
+    b.grant(ann, sleeper);
+    ASSERT_TRUE(b.enter(ann));
+    b.leave();
+    b.revoke(world, bob, sleeper);
+    EXPECT_FALSE(b.enter(ann));
+    b.grant(bob, sleeper);
+    EXPECT_FALSE(b.enter(bob)) << "it is no favourite";
+}
+
 TEST(bias, is_not_granted_where_both_sides_fence) {
     bias b;
     for (int i = 0; i < 100; ++i) b.earn(ann, fence_mode::both);
+    EXPECT_FALSE(b.enter(ann));
+    b.grant(ann, fence_mode::both);
     EXPECT_FALSE(b.enter(ann));
 }
 

@@ -86,6 +86,26 @@ TEST(ticket, goes_on_when_its_numbers_wrap) {
     EXPECT_LT(next, nearly) << "the numbers did not wrap: the test misses its point";
 }
 
+TEST(ticket, lets_a_favoured_caller_in_without_a_ticket_whatever_the_mode_and_others_all_the_same) {
+    if (mpt::native_fences::invisible) GTEST_SKIP() << "no bias under ThreadSanitizer";
+    if (!register_heavy()) GTEST_SKIP() << "membarrier is refused here";
+    watchdog const dog{"a favoured caller"};
+    alignas(line_pair) std::array<std::byte, 512> memory{}; // the first word counts tickets, as above
+    using type = lock::ticket::type<patient>;
+    auto* const lock = ::new (memory.data()) type{patient{}, fence_mode::both};
+    lock->favour_caller();
+    auto const drawn = [&memory] {
+        std::uint32_t n = 0;
+        std::memcpy(&n, memory.data(), sizeof n);
+        return n;
+    };
+    auto const before = drawn();
+    for (int i = 0; i < 100; ++i) mpt::guard{*lock};
+    EXPECT_EQ(drawn(), before);
+    pass_to_and_fro(*lock, 1'000);
+    EXPECT_GT(drawn(), before);
+}
+
 /// A world in which whoever yields does as it is told there.
 struct told : patient {
     static inline std::function<void()> at_a_yield;

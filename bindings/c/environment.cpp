@@ -87,6 +87,7 @@ void enter(call& on, int level, std::span<char const* const> arguments) {
         std::lock_guard const g{b.changing};
         leave_requests(b, level != MPI_THREAD_MULTIPLE && b.uses == 1);
     }
+    if (level < MPI_THREAD_SERIALIZED && b.uses == 1) b.run().favour_caller();
     b.main_thread = b.run().world().self();
     b.comms.predefine(word_of(MPI_COMM_WORLD), b.world);
     b.comms.predefine(word_of(MPI_COMM_SELF), b.self);

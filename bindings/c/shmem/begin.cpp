@@ -73,6 +73,7 @@ void enter(int level) {
         announce(e);
     } catch (std::exception const& problem) { refuse_beginning(problem.what()); }
     e.level = level;
+    if (level < SHMEM_THREAD_SERIALIZED) e.job().run().favour_caller();
     if (!std::exchange(e.was_begun, true)) on_exit(at_exit, nullptr);
 }
 int enter_threads(int requested, int* provided) {

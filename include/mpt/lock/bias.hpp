@@ -9,9 +9,10 @@
 ///        ...
 ///        inside = 0
 ///
-///   Grant   To the holder that leaves the lock for the `Patience`th time with nobody in between. Every revocation doubles that
-///           number, so that threads that take turns pay for few barriers. The first grant chooses the favourite, for good: a
-///           favourite that was preempted before it wrote `inside` writes late, and no later one may be harmed by it.
+///   Grant   To the holder that leaves the lock for the `Patience`th time with nobody in between, or at once to one that is known to be
+///           alone (a program of one thread). Every revocation doubles that number, so that threads that take turns pay for few
+///           barriers. The first grant chooses the favourite, for good: a favourite that was preempted before it wrote `inside` writes
+///           late, and no later one may be harmed by it.
 ///   States  granted_ changes only under the lock's own ways, so its writers are ordered; inside_, the depth of the favourite's
 ///           stay, is written by the favourite alone.
 ///   Order   Dekker between granted_ and inside_ (core/fences.hpp, with the visitor as the sleeper): either the favourite's
@@ -107,7 +108,11 @@ public:
         if (fences::invisible || mode != fence_mode::sleeper) return;
         alone_ = me == last_ ? alone_ + 1 : 1;
         last_ = me;
-        if (alone_ < patience_) return;
+        if (alone_ >= patience_) grant(me, mode);
+    }
+    /// At once, to who says that nobody else will come soon.
+    void grant(std::uint64_t me, fence_mode mode) noexcept {
+        if (fences::invisible || mode != fence_mode::sleeper) return;
         auto const chosen = favourite_.load(std::memory_order_relaxed);   // order: written by holders only
         if (chosen == 0) favourite_.store(me, std::memory_order_relaxed); // order: read as our own number by us alone
         if (chosen == 0 || chosen == me)

@@ -78,7 +78,7 @@ struct basic_ticket {
         alignas(cache_line) atomic<std::uint32_t> serving_{0}; // the holder writes, the waiters spin
         alignas(cache_line) atomic<std::uint64_t> owner_{0};   // the holder writes its number, 0 when it goes
         std::uint32_t depth_ = 0;                              // the holder's by ticket
-        fence_mode mode_;
+        fence_mode mode_, bias_mode_;                          // the latter the holder's
         bias<World, Patience> bias_{};
         [[no_unique_address]] World world_;
         std::array<world::bell<World>, Bells> bells_{};
@@ -94,11 +94,19 @@ struct basic_ticket {
 
         /// mode: who fences, as the node decided: the same for all who take this lock. `both` is right everywhere, and costs
         /// every release a full fence.
-        explicit type(World w = {}, fence_mode mode = fence_mode::both) noexcept : mode_{mode}, world_{w} {}
+        explicit type(World w = {}, fence_mode mode = fence_mode::both) noexcept : mode_{mode}, bias_mode_{mode}, world_{w} {}
         type(type const&) = delete;
         type& operator=(type const&) = delete;
         /// Its maker, before anybody uses it: the system's mutex from here on. Throws as lock::pthread does.
         void by_mutex() { mutex_.emplace(); }
+        /// By a thread that expects to be alone: it has the bias from now on, as if it had earned it. All who take this lock are of
+        /// processes that have registered (core/fences.hpp): revoking may be the visitor's price whatever the node's mode is.
+        void favour_caller() noexcept {
+            node mine;
+            acquire(mine);
+            if (depth_ != 0) bias_.grant(world_.self(), bias_mode_ = fence_mode::sleeper);
+            release(mine);
+        }
 
         [[gnu::always_inline]] void acquire(node&) noexcept {
             auto const me = world_.self();
@@ -122,17 +130,18 @@ struct basic_ticket {
                 auto const mine = next_.fetch_add(1, std::memory_order_relaxed); // order: only uniqueness is needed
                 if (is_turn(mine) || wait_turn(mine, passes < Passes)) break;
             }
-            bias_.revoke(world_, me, mode_);
+            bias_.revoke(world_, me, bias_mode_);
             own(me);
         }
         [[gnu::noinline]] bool try_by_ticket(std::uint64_t me) noexcept {
             if (again(me)) return true;
             if (mutex_) return mutex_->try_acquire(no_node_) && (own(me), true);
             if (bias_.seems_taken()) return false;
-            auto free = serving_.load(std::memory_order_acquire); // sync(ticket.hand-over): acquire
+            auto free = serving_.load(std::memory_order_acquire);            // sync(ticket.hand-over): acquire
+            if (next_.load(std::memory_order_relaxed) != free) return false; // order: a hint, which leaves the line where it is
             // order: only uniqueness; no later turn than `free` can have been served before its ticket was drawn
             if (!next_.compare_exchange_strong(free, free + 1, std::memory_order_relaxed)) return false;
-            bool const alone = bias_.try_revoke(me, mode_);
+            bool const alone = bias_.try_revoke(me, bias_mode_);
             if (alone) own(me);
             else next_turn();
             return alone;
@@ -142,7 +151,7 @@ struct basic_ticket {
             auto const me = owner_.load(std::memory_order_relaxed); // order: our own store
             owner_.store(0, std::memory_order_relaxed);             // order: read as our own number by us alone
             if (mutex_) return mutex_->release(no_node_);
-            bias_.earn(me, mode_);
+            bias_.earn(me, bias_mode_);
             next_turn();
         }
         void next_turn() noexcept {

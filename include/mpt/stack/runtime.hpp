@@ -28,6 +28,7 @@
 #include <mpt/boot/boot.hpp>
 #include <mpt/config/config.hpp>
 #include <mpt/config/show.hpp>
+#include <mpt/core/fences.hpp>
 #include <mpt/core/registry.hpp>
 #include <mpt/core/version.hpp>
 #include <mpt/mem/wishes.hpp>
@@ -109,6 +110,13 @@ public:
     world_type const& world() const noexcept { return world_; }
     unsigned lanes() const noexcept { return static_cast<unsigned>(lanes_.size()); }
     lane<Stack>& lane_at(unsigned i) noexcept { return *lanes_[i]; }
+    /// Says that the calling thread will be the only one that calls: locks that know a favourite let it in by plain stores at once. Whoever
+    /// comes all the same (a session's thread, this rank's agent) is let in, too.
+    void favour_caller() noexcept {
+        if constexpr (requires(typename Stack::lock_type& l) { l.favour_caller(); })
+            if (register_heavy())
+                for (auto const& l : lanes_) l->lock().favour_caller();
+    }
 
     /// The lane a context is bound to: the same on every rank, because it follows from the context alone.
     lane<Stack>& lane_of(context_id c) noexcept {

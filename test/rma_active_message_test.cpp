@@ -64,6 +64,32 @@ template <class F> void on_streams(rma::flavor how, std::uint32_t looks, F&& fn,
 datatype const number = datatype::named(element_kind::int64);
 constexpr std::uint32_t patient = ~std::uint32_t{0} / 2;
 
+TEST(rma_active_message, takes_data_and_the_number_after_them) {
+    for (std::size_t const numbers : {1u, 11u})
+        on_streams(rma::flavor::create, patient, [&](auto world, auto& w, std::vector<std::int64_t>& own) {
+            auto const n = numbers * sizeof(std::int64_t);
+            w.lock_all();
+            if (world.rank() == 0) {
+                std::vector<std::int64_t> const data(numbers, 8);
+                EXPECT_TRUE(w.try_put_and_change(data.data(), n, 1, 0, 40, 15, operation::replace));
+                EXPECT_TRUE(w.try_put_and_change(data.data(), n, 1, 1, 2, 15, operation::sum));
+                EXPECT_EQ(w.done_by_waiting(1), 2u) << "one message each";
+                std::int64_t const more[12]{};
+                EXPECT_FALSE(w.try_put_and_change(more, sizeof more, 1, 0, 1, 15, operation::sum)) << "no line holds them";
+                EXPECT_FALSE(w.try_put_and_change(more, 8, 1, 16, 1, 15, operation::sum)) << "outside of its part";
+                EXPECT_FALSE(w.try_put_and_change(more, 8, 1, 0, 1, 16, operation::sum));
+                EXPECT_EQ(w.done_by_waiting(1), 2u);
+            }
+            world.barrier();
+            w.unlock_all();
+            world.barrier();
+            if (world.rank() == 1) {
+                EXPECT_EQ(own[15], 42);
+                for (std::size_t i = 0; i <= 11; ++i) EXPECT_EQ(own[i], i <= numbers ? 8 : 5) << i;
+            }
+        });
+}
+
 TEST(rma_active_message, does_every_operation_as_an_agent_does) {
     on_streams(rma::flavor::create, patient, [](auto world, auto& w, std::vector<std::int64_t>& own) {
         w.lock_all();

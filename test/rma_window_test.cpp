@@ -193,6 +193,39 @@ TYPED_TEST(rma_window, fetches_of_one_number_give_every_value_once) {
             how);
 }
 
+/// Those that nobody asks about come before what the same rank fetches later.
+TYPED_TEST(rma_window, one_element_changes_with_and_without_a_word_of_what_it_was) {
+    for (auto const how : {rma::flavor::create, rma::flavor::allocate})
+        this->on(
+            3,
+            [](auto world, auto& w) {
+                std::int64_t const one = 1;
+                std::int64_t was = -1;
+                w.lock_all();
+                for (int i = 0; i < 20; ++i) w.fetch_and_op(&one, nullptr, number, 1, 5, operation::sum);
+                w.flush(1);
+                world.barrier();
+                w.fetch_and_op(nullptr, &was, number, 1, 5, operation::no_op);
+                EXPECT_EQ(was, 60);
+                world.barrier();
+                for (std::int64_t i = 0; i < 20; ++i) {
+                    w.fetch_and_op(&i, nullptr, number, 1, world.rank(), operation::replace);
+                    w.fetch_and_op(&one, nullptr, number, 1, world.rank(), operation::sum);
+                    w.fetch_and_op(&one, &was, number, 1, world.rank(), operation::sum);
+                    EXPECT_EQ(was, i + 1);
+                }
+                expect_error(error_class::rma_range, {"fetch_and_op", "bytes 64 to 72", "rank 1"},
+                             [&] { w.fetch_and_op(&one, nullptr, number, 1, 8, operation::sum); });
+                expect_error(error_class::arg, {"fetch_and_op", "not defined"}, [&] {
+                    w.fetch_and_op(&one, nullptr, datatype::named(element_kind::c_wchar), 1, 0, operation::sum);
+                });
+                w.unlock_all();
+                world.barrier();
+                if (world.rank() == 1) { EXPECT_EQ(at(w, 0) + at(w, 1) + at(w, 2), 3 * 21); }
+            },
+            how);
+}
+
 /// More than a letter holds, and than a message takes at once; in one piece and scattered.
 TYPED_TEST(rma_window, large_data_go_whole) {
     this->job(2, [](auto world) {
@@ -484,7 +517,7 @@ TYPED_TEST(rma_window, an_operation_without_an_epoch_or_outside_its_memory_is_a_
             no("get", [&] { w.get({x, 1, number}, {0, far, 1, late}); });
             no("accumulate", [&] { w.accumulate({x, 1, number}, {0, far, 1, late}, operation::replace); });
             no("get_accumulate", [&] { w.get_accumulate({x, 1, number}, {x, 1, number}, {0, far, 1, late}, operation::sum); });
-            no("get_accumulate", [&] { w.fetch_and_op(x, x, number, 0, far, operation::sum); });
+            no("fetch_and_op", [&] { w.fetch_and_op(x, x, number, 0, far, operation::sum); });
             no("compare_and_swap", [&] { w.compare_and_swap(x, x, x, number, 0, far); });
             EXPECT_FALSE(w.try_put(reinterpret_cast<std::byte const*>(x), 8, 0, far, 9));
             EXPECT_FALSE(w.try_change(x, nullptr, element_kind::int64, 0, far, operation::sum));

@@ -266,8 +266,11 @@ TYPED_TEST(shmem_collectives, what_has_no_room_or_no_meaning_is_refused) {
 struct traffic {
     std::uint64_t messages = 0, bytes = 0;
 };
+/// Whose sum it is: in any case that of the same PEs.
+enum class over_what { world, split_team, active_set };
 /// What four PEs send in one sum of n longs, together; the sum is right.
-template <class Stack> traffic sent_by_a_sum(std::size_t n, mpt::config::values v) {
+template <class Stack>
+traffic sent_by_a_sum(std::size_t n, mpt::config::values v, over_what which = over_what::world, bool by_own_operation = false) {
     using enum mpt::figure;
     std::atomic<std::uint64_t> messages{0}, sent{0};
     v.set<"MPT_SYMMETRIC_SIZE">("1M").set<"MPT_NODE_CALLS">("1");
@@ -275,10 +278,19 @@ template <class Stack> traffic sent_by_a_sum(std::size_t n, mpt::config::values 
         std::vector<long> const mine(n, pe.me() + 1);
         std::vector<long> sum(n);
         auto& run = pe.job().run();
-        reduce(pe.world(), sum.data(), mine.data(), n, operation::sum, element_kind::int64);
+        auto const split = pe.world().split_strided(0, 1, 4);
+        ASSERT_TRUE(split && *split);
+        auto& t = which == over_what::world        ? pe.world()
+                  : which == over_what::split_team ? **split
+                                                   : pe.job().active_set(0, 0, 4);
+        auto const add = [&] {
+            if (by_own_operation) reduce(t, sum, mine, [](long a, long b) { return a + b; });
+            else reduce(t, sum.data(), mine.data(), n, operation::sum, element_kind::int64);
+        };
+        add();
         pe.sync_all();
         auto const before = run.look();
-        reduce(pe.world(), sum.data(), mine.data(), n, operation::sum, element_kind::int64);
+        add();
         auto const f = run.look().since(before);
         messages += f[e0_messages_sent] + f[e1_messages_sent] + f[rndv_messages_sent];
         sent += f[e0_bytes_sent] + f[e1_bytes_sent] + f[rndv_bytes_sent];
@@ -290,23 +302,30 @@ template <class Stack> traffic sent_by_a_sum(std::size_t n, mpt::config::values 
 
 TEST(shmem_variables, team_node_says_whether_reductions_go_through_shared_memory) {
     using stack = mpt::local_stack;
-    EXPECT_EQ(sent_by_a_sum<stack>(8, mpt::config::values{}).messages, 0u);
-    EXPECT_EQ(sent_by_a_sum<stack>(8, mpt::config::values{}.set<"MPT_TEAM_NODE">("off")).messages, 8u) << "two rounds of four";
+    for (auto const t : {over_what::world, over_what::split_team, over_what::active_set})
+        for (bool const own : {false, true}) {
+            EXPECT_EQ(sent_by_a_sum<stack>(8, mpt::config::values{}, t, own).messages, 0u);
+            EXPECT_EQ(sent_by_a_sum<stack>(8, mpt::config::values{}.set<"MPT_TEAM_NODE">("off"), t, own).messages, 8u)
+                << "two rounds of four";
+        }
 }
 
 TEST(shmem_variables, allreduce_halves_and_its_cutoff_say_how_much_partners_exchange) {
     using stack = mpt::local_stack;
     constexpr std::size_t n = 4096, size = n * sizeof(long);
     auto const by_messages = mpt::config::values{}.set<"MPT_TEAM_NODE">("off");
-    auto const with = [&](auto change) {
-        auto v = by_messages;
-        change(v);
-        return sent_by_a_sum<stack>(n, v);
-    };
-    auto const halves = with([](auto&) {});
-    EXPECT_EQ(halves.bytes, 4 * 3 * size / 2) << "a half and a quarter there and back";
-    EXPECT_EQ(with([](auto& v) { v.template set<"MPT_ALLREDUCE_HALVES">("off"); }).bytes, 4 * 2 * size) << "all, twice";
-    EXPECT_EQ(with([](auto& v) { v.template set<"MPT_ALLREDUCE_SHORT">("32K"); }).bytes, 4 * 2 * size);
+    constexpr auto by_halves = 4 * 3 * size / 2, whole = 4 * 2 * size;
+    for (auto const t : {over_what::world, over_what::split_team, over_what::active_set}) {
+        auto const with = [&](auto change) {
+            auto v = by_messages;
+            change(v);
+            return sent_by_a_sum<stack>(n, v, t).bytes;
+        };
+        EXPECT_EQ(with([](auto&) {}), by_halves) << "a half and a quarter there and back";
+        EXPECT_EQ(with([](auto& v) { v.template set<"MPT_ALLREDUCE_HALVES">("off"); }), whole) << "all, twice";
+        EXPECT_EQ(with([](auto& v) { v.template set<"MPT_ALLREDUCE_SHORT">("32K"); }), whole) << "greater than, not as great";
+        EXPECT_EQ(with([](auto& v) { v.template set<"MPT_ALLREDUCE_SHORT">("32767"); }), by_halves);
+    }
 }
 
 /// Into the heap by stores, and elsewhere as all else; of a team, the others' heaps stay as they were.

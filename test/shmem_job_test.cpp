@@ -283,6 +283,39 @@ TYPED_TEST(shmem_job, the_team_of_the_node_is_who_is_mapped) {
     });
 }
 
+/// The pool is each PE's own, and nothing of the node's that PEs would have to share out.
+TYPED_TEST(shmem_job, each_pe_has_all_its_places_whatever_the_others_take) {
+    auto v = this->small().template set<"MPT_CONTEXTS">("3");
+    v = v.template set<"MPT_REGISTERED_THREADS">("1");
+    this->on_several(v, [](auto& pe) {
+        auto& job = pe.job();
+        auto const alone = [&job] { return job.create_context({.is_private = true}); };
+        auto const check = [&job](std::uint32_t unused, std::uint32_t owned, std::uint32_t threads) {
+            auto const u = job.use();
+            EXPECT_EQ(u.places, 3u);
+            EXPECT_EQ(u.unused, unused);
+            EXPECT_EQ(u.owned, owned);
+            EXPECT_EQ(u.contexts, owned);
+            EXPECT_EQ(u.threads, threads);
+        };
+        std::vector<decltype(alone())> mine;
+        for (int i = 0; i < 3; ++i) EXPECT_TRUE(mine.emplace_back(alone()));
+        pe.sync_all(); // all have all of theirs
+        check(0, 3, 0);
+        EXPECT_FALSE(alone());
+        EXPECT_TRUE(job.register_thread()) << "beside the default context, and counted apart from contexts";
+        check(0, 3, 1);
+        pe.sync_all();
+        if (pe.me() == 0) mine.pop_back();
+        pe.sync_all();
+        EXPECT_EQ(static_cast<bool>(alone()), pe.me() == 0) << "what a PE gives back is no other's";
+        job.unregister_thread();
+        mine.clear();
+        check(3, 0, 0);
+        pe.barrier_all();
+    });
+}
+
 /// What has which place, in a plain list.
 TEST(shmem_resources, a_private_one_is_alone_and_others_go_where_the_fewest_are) {
     seeds const s{50};

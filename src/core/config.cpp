@@ -79,7 +79,8 @@ number read_number(std::string_view s, form type) noexcept {
     return {n << *shift, wrong::nothing};
 }
 
-/// OpenSHMEM's SHMEM_SYMMETRIC_SIZE ends with its multiplier: 20kk is 20k (OpenSHMEM-1.6 section 8).
+/// OpenSHMEM's SHMEM_SYMMETRIC_SIZE has one multiplier, and whatever follows it is to be ignored, not refused: 20kk is 20k (section 8 of
+/// OpenSHMEM-1.4 to 1.6).
 std::string_view up_to_multiplier(std::string_view s) noexcept {
     auto const is_unit = [](char c) { return std::ranges::find(units, upper(c), &unit::letter) != units.end(); };
     auto const found = std::ranges::find_if(s, is_unit);

@@ -133,6 +133,7 @@ job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::s
     put(mine.stack_name, stack_name);
     put(mine.job_values, job_values);
     mine.slice_bytes = impl_->arena->own_limit();
+    mine.speaks.store(static_cast<std::uint32_t>(m.by), std::memory_order_relaxed); // order: as in speak()
     mine.addresses = {};
     mine.calls.clear();
     if (fences() == fence_mode::sleeper && !register_heavy()) {
@@ -286,6 +287,10 @@ std::span<std::byte const> job::address(rank peer, unsigned slot, unsigned lane)
     for (auto const& a : record(peer).addresses)
         if (a.size != 0 && a.slot == slot && a.lane == lane) return std::span{a.data}.first(a.size);
     return {};
+}
+
+void job::speak(facade by) noexcept {
+    record(me_).speaks.fetch_or(static_cast<std::uint32_t>(by), std::memory_order_relaxed); // order: words of a report
 }
 
 /// The name is there when its context is. One that finds no room goes without: reports then give the context's number.

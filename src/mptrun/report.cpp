@@ -129,12 +129,13 @@ char const* wait_verb(std::size_t n) { return n == 1 ? "waits" : "wait"; }
 
 report::report(std::span<mpt::boot::control_record const> records, std::span<member const> members)
     : now_{mpt::world::native{}.now().count()} {
-    names_ = {{2, "MPI_COMM_WORLD"}, {4, "MPI_COMM_SELF"}};
+    std::uint32_t spoken = 0;
     for (std::size_t r = 0; r < members.size(); ++r) {
         auto const& record = records[r];
         seen s{.pid = members[r].pid, .alive = members[r].alive};
         s.state = record.state.load(std::memory_order_acquire); // sync(boot.record): acquire
         if (s.state != rank_state::absent) {
+            spoken |= record.speaks.load(std::memory_order_relaxed); // order: words of a report
             s.pid = record.pid;
             s.waiting = mpt::read(record.waiting);
         }
@@ -146,15 +147,18 @@ report::report(std::span<mpt::boot::control_record const> records, std::span<mem
                 names_[c] = std::string{n.text.data(), ::strnlen(n.text.data(), n.text.size())};
         ranks_.push_back(std::move(s));
     }
+    shmem_alone_ = spoken == static_cast<std::uint32_t>(mpt::boot::facade::shmem);
+    if (!shmem_alone_) names_.emplace(2, "MPI_COMM_WORLD"), names_.emplace(4, "MPI_COMM_SELF");
 }
 
 std::string report::on(mpt::context_id context) const {
     auto const c = communicator(context);
     auto const known = names_.find(c);
-    return known != names_.end() ? known->second : fmt::format("communicator {:08x}", c >> 1 & 0xffffffff);
+    if (known != names_.end()) return known->second;
+    return fmt::format("{} {:08x}", shmem_alone_ ? "team" : "communicator", c >> 1 & 0xffffffff);
 }
 
-bool report::is_shmem(mpt::context_id context) const { return on(context).starts_with("SHMEM_"); }
+bool report::is_shmem(mpt::context_id context) const { return shmem_alone_ || on(context).starts_with("SHMEM_"); }
 
 char const* report::collective(wait_snapshot const& w) const {
     return is_shmem(w.context) ? shmem_name(w.label) : collective_name(w.label);
@@ -162,19 +166,28 @@ char const* report::collective(wait_snapshot const& w) const {
 
 /// Either ends what both stand on, where a job has begun OpenSHMEM.
 char const* report::last_call() const {
+    if (shmem_alone_) return "shmem_finalize";
     auto const begun = std::ranges::any_of(names_, [](auto const& n) { return n.second.starts_with("SHMEM_"); });
     return begun ? "shmem_finalize or MPI_Finalize" : "MPI_Finalize";
+}
+
+/// OpenSHMEM's calls reach data outside of the heap by letters to the PE's agent, and send nobody anything else.
+std::string report::describe_far(wait_snapshot const& w) const {
+    if (w.what == wait_for::answer)
+        return fmt::format("shmem_get, shmem_quiet or the like, for the answer of an agent of {}", rank_text(w.peer));
+    return fmt::format("shmem_put or the like with {} ({})", rank_text(w.peer), bytes_text(w.size));
 }
 
 std::string report::describe(wait_snapshot const& w) const {
     auto const ends =
         fmt::format("{}, {}, on {} ({})", rank_text(w.peer), tag_text(w.label), on(w.context), bytes_text(w.size));
     switch (w.what) {
-    case wait_for::start: return "MPI_Init";
+    case wait_for::start: return first_call();
     case wait_for::others: return fmt::format("MPI_Comm_create_from_group or the like ({} has not begun)", rank_text(w.peer));
     case wait_for::finalize: return last_call();
     case wait_for::any: return "MPI_Waitany or the like, for one of several requests";
     case wait_for::answer:
+        if (shmem_alone_) return describe_far(w);
         return fmt::format("MPI_Get_accumulate or the like, for the answer of an agent of {}", rank_text(w.peer));
     case wait_for::memory: return "shmem_wait_until or the like";
     case wait_for::lock: return fmt::format("MPI_Win_lock for the window of rank {}", w.label.value);
@@ -184,6 +197,7 @@ std::string report::describe(wait_snapshot const& w) const {
         return fmt::format("{} on {} with {}", collective(w), on(w.context), rank_text(w.peer));
     if (is_collective(w))
         return fmt::format("{}{} on {}", is_scheduled(w) ? "MPI_Wait for a non-blocking " : "", collective(w), on(w.context));
+    if (shmem_alone_) return describe_far(w);
     switch (w.what) {
     case wait_for::send: return "MPI_Send to " + ends;
     case wait_for::receive: return "MPI_Recv from " + ends;
@@ -241,14 +255,14 @@ std::string report::absent_from(std::vector<int> const& together) const {
 
 /// A rank that does not wait in mpt.
 std::string report::idle(seen const& r) const {
-    if (r.state == rank_state::absent) return "not called MPI_Init yet";
+    if (r.state == rank_state::absent) return fmt::format("not called {} yet", first_call());
     if (r.state == rank_state::finalized) return fmt::format("left {}", last_call());
     switch (state_of(r.pid)) {
     case 'T':
     case 't': return "been stopped by a signal";
     case 'S': return "gone to sleep outside of mpt";
     case 'D': return "been blocked in the kernel outside of mpt";
-    default: return "been computing, or polling (MPI_Test)";
+    default: return shmem_alone_ ? "been computing, or polling (shmem_test)" : "been computing, or polling (MPI_Test)";
     }
 }
 
@@ -282,7 +296,8 @@ std::vector<std::string> report::others_of(int culprit) const {
         joined = joined || s.state != rank_state::absent;
         if (r != culprit && s.waits()) waiting.add(r, describe(s.waiting));
         else if (r != culprit && s.alive && s.state != rank_state::finalized)
-            computing.add(r, s.state == rank_state::absent ? "had not called MPI_Init" : "did not wait in mpt");
+            computing.add(r, s.state == rank_state::absent ? fmt::format("had not called {}", first_call())
+                                                           : "did not wait in mpt");
         ++r;
     }
     std::vector<std::string> lines;

@@ -39,6 +39,8 @@ public:
     int deserter() const noexcept;
     /// Another number whenever a wait began or ended; 0: nobody waits.
     std::uint64_t fingerprint() const;
+    /// By what ranks of this program join the job.
+    char const* first_call() const noexcept { return shmem_alone_ ? "shmem_init" : "MPI_Init"; }
 
 private:
     struct seen {
@@ -52,6 +54,7 @@ private:
 
     std::string on(mpt::context_id context) const;
     bool is_shmem(mpt::context_id context) const;
+    std::string describe_far(mpt::wait_snapshot const& w) const;
     char const* collective(mpt::wait_snapshot const& w) const;
     char const* last_call() const;
     std::string describe(mpt::wait_snapshot const& w) const;
@@ -64,6 +67,7 @@ private:
 
     std::vector<seen> ranks_;
     std::map<std::uint64_t, std::string> names_;
+    bool shmem_alone_ = false; // who has begun has begun OpenSHMEM, and nothing else: MPI's names say nothing to them
     std::int64_t now_;
 };
 

@@ -208,7 +208,8 @@ std::string supervisor::before_joining(int rank) const {
     auto const joined = [](auto const& r) {
         return r.state.load(std::memory_order_acquire) != rank_state::absent; // sync(boot.record): acquire
     };
-    return !joined(record(rank)) && std::ranges::any_of(records(), joined) ? " before MPI_Init" : "";
+    if (joined(record(rank)) || std::ranges::none_of(records(), joined)) return "";
+    return fmt::format(" before {}", look().first_call());
 }
 
 /// Exit code 0 is a failure all the same when the others wait for the rank.

@@ -2,10 +2,12 @@
 #include "check.h"
 #include <pshmem.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <unistd.h>
 
 static int in_data = 3;
+static long sync_words[SHMEM_BARRIER_SYNC_SIZE];
 
 static void who(int me, int n) {
     int major = 0, minor = 0, level = -1, begun = 0;
@@ -147,6 +149,7 @@ static void* reads_for_ever(void* unused) {
 
 int main(int argc, char** argv) {
     int level = -1, begun = 1;
+    if (argc > 2 && strcmp(argv[1], "never") == 0) sleep(1), exit(atoi(argv[2]));
     shmem_query_initialized(&begun);
     EXPECT(begun == 0);
     if (argc > 1 && strcmp(argv[1], "at exit") == 0) atexit(shmem_finalize);
@@ -173,7 +176,17 @@ int main(int argc, char** argv) {
     if (argc > 2 && strcmp(argv[1], "meet") == 0) { /* but for the last */
         long in = 0, out = 0;
         if (strcmp(argv[2], "finalize") == 0) shmem_finalize(), sleep(60);
+        if (strcmp(argv[2], "stopped") == 0) {
+            if (me == n - 1) raise(SIGSTOP);
+            usleep(300000);
+            shmem_int_atomic_fetch_add(&in_data, 1, n - 1);
+        }
+        shmem_team_t team;
+        int const is_made = shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team) == 0;
         if (me == n - 1) usleep(500000), shmem_global_exit(1);
+        if (strcmp(argv[2], "team") == 0 && is_made) shmem_team_sync(team);
+        if (strcmp(argv[2], "team reduce") == 0 && is_made) shmem_long_sum_reduce(team, &out, &in, 1);
+        if (strcmp(argv[2], "set") == 0) shmem_barrier(0, 0, n, sync_words);
         if (strcmp(argv[2], "barrier") == 0) shmem_barrier_all();
         if (strcmp(argv[2], "reduce") == 0) shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &out, &in, 1);
         if (strcmp(argv[2], "malloc") == 0) shmem_malloc(8);

@@ -23,10 +23,18 @@ def wrong(mptrun, program):
     for call, said in (('barrier', 'ranks 0-1 waited in shmem_barrier_all, shmem_sync or the like on SHMEM_TEAM_WORLD'),
                        ('reduce', 'ranks 0-1 waited in a reduction, shmem_malloc or the like on SHMEM_TEAM_WORLD'),
                        ('malloc', 'ranks 0-1 waited in a reduction, shmem_malloc or the like on SHMEM_TEAM_WORLD'),
-                       ('finalize', 'ranks 0-2 have left shmem_finalize or MPI_Finalize')):
-        done = run(mptrun, program, 'meet', call, options=('--timeout', '2') if call == 'finalize' else ())
-        if said not in done.stderr:
+                       ('team', 'ranks 0-1 waited in shmem_barrier_all, shmem_sync or the like on team '),
+                       ('team reduce', 'ranks 0-1 waited in a reduction, shmem_malloc or the like on team '),
+                       ('set', 'ranks 0-1 waited in shmem_barrier_all, shmem_sync or the like on team '),
+                       ('stopped', 'ranks 0-1 wait in shmem_get, shmem_quiet or the like, for the answer of an agent of rank 2 for '),
+                       ('finalize', 'ranks 0-2 have left shmem_finalize.')):
+        done = run(mptrun, program, 'meet', call, options=('--timeout', '2') if call in ('stopped', 'finalize') else ())
+        if said not in done.stderr or 'MPI_' in done.stderr:
             yield f'{call}: "{done.stderr}"'
+    done = run(mptrun, program, 'meet', 'late', ':', '-n', '1', program, 'never', '5')
+    for said in ('rank 3 on', 'ended with exit code 5 before shmem_init', 'ranks 0-2 waited in shmem_init.'):
+        if said not in done.stderr or 'MPI_' in done.stderr:
+            yield f'one that never begins: "{done.stderr}"'
     done = run(mptrun, program, 'exhaust')
     if done.returncode or done.stderr.count('has no room for') != 1 or '(This is said once.)' not in done.stderr:
         yield f'an exhausted heap: exit code {done.returncode}, "{done.stderr}"'

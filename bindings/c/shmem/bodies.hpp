@@ -44,13 +44,16 @@ inline void move_word(void* into, void const* from, std::size_t n) noexcept {
     told(ctx, pe);
 }
 
+inline void put_at(shmem_ctx_t ctx, void* at, void const* source, std::size_t n, int pe) {
+    if (!is_word(n)) return put_bytes(ctx, at, source, n, pe);
+    move_word(at, source, n);
+    told(ctx, pe);
+}
 inline void put(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
     auto* const at = reach(ctx, dest, pe);
     if (!at) [[unlikely]]
         return far::put(ctx, dest, source, n, pe);
-    if (!is_word(n)) return put_bytes(ctx, at, source, n, pe);
-    move_word(at, source, n);
-    told(ctx, pe);
+    put_at(ctx, at, source, n, pe);
 }
 inline void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
     auto const* const at = reach(ctx, source, pe);
@@ -240,17 +243,26 @@ inline void done(void** handle) noexcept {
 // --- signals ------------------------------------------------------------------------------------------------------------------
 
 /// Its waiter is always rung: signals are few.
-inline void signal(shmem_ctx_t ctx, std::uint64_t* at, std::uint64_t value, int op, int pe) {
-    if (op == SHMEM_SIGNAL_ADD) atomic_add(ctx, at, value, pe);
-    else atomic_set(ctx, at, value, pe);
-    if (!all().rings) far::ring(ctx, pe);
+inline void signal_at(shmem_ctx_t ctx, std::byte* at, std::uint64_t value, int op, int pe) {
+    word<std::uint64_t> const cell{*reinterpret_cast<std::uint64_t*>(at)};
+    // sync(shmem.word): acq_rel
+    if (op == SHMEM_SIGNAL_ADD) static_cast<void>(cell.fetch_add(value, std::memory_order_acq_rel));
+    else cell.store(value, std::memory_order_release); // sync(shmem.word): release
+    far::ring(ctx, pe);
 }
-inline void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, std::uint64_t* at, std::uint64_t value,
+inline void signal(shmem_ctx_t ctx, std::uint64_t* flag, std::uint64_t value, int op, int pe) {
+    auto* const at = reach(ctx, flag, pe);
+    if (!at) [[unlikely]]
+        return far::put_signal(ctx, nullptr, nullptr, 0, flag, value, op, pe);
+    signal_at(ctx, at, value, op, pe);
+}
+inline void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, std::uint64_t* flag, std::uint64_t value,
                        int op, int pe) {
-    put(ctx, dest, source, n, pe);
-    // What its agent has been asked for comes before a signal from here; one of the agent's comes after it anyhow.
-    if (!reach(ctx, dest, pe) && reach(ctx, at, pe)) far::quiet(ctx);
-    signal(ctx, at, value, op, pe);
+    auto *const there = reach(ctx, dest, pe), *const at = reach(ctx, flag, pe);
+    if (!there || !at) [[unlikely]]
+        return far::put_signal(ctx, dest, source, n, flag, value, op, pe);
+    put_at(ctx, there, source, n, pe);
+    signal_at(ctx, at, value, op, pe);
 }
 
 // --- waiting ------------------------------------------------------------------------------------------------------------------

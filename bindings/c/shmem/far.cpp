@@ -65,6 +65,11 @@ void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t
                  std::size_t blocks, std::size_t width, int pe) {
     guarded([=] { here().memory().get(dest, source, {dst, sst, block, blocks, width}, world_of(ctx, pe)); });
 }
+void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, std::uint64_t* word, std::uint64_t value,
+                int op, int pe) {
+    auto const how = op == SHMEM_SIGNAL_ADD ? mpt::shmem::signal_op::add : mpt::shmem::signal_op::set;
+    guarded([=] { here().memory().put_signal(dest, source, n, word, value, how, world_of(ctx, pe)); });
+}
 void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, void const* value, void* old, int pe) {
     guarded([=] {
         with_type(kind, [=]<class T>(T) {

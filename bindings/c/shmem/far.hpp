@@ -42,6 +42,9 @@ void put_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t
                  std::size_t blocks, std::size_t width, int pe);
 void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t block,
                  std::size_t blocks, std::size_t width, int pe);
+/// Of no bytes: the signal alone. op: SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD.
+void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, std::uint64_t* word, std::uint64_t value,
+                int op, int pe);
 /// The element becomes what it was `op` *value; *old is what it was.
 void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, void const* value, void* old, int pe);
 /// Without what it was, and complete at quiet.

@@ -38,6 +38,7 @@ struct membership {
     mem::arena_plan plan{};              // descriptors of the node's segments
     std::shared_ptr<mem::arena> arena{}; // already open, where ranks are threads of one process
     bool shares_process = false;         // other ranks live in this process
+    facade by = facade::mpi;             // what the rank begins first
 };
 
 template <class B>
@@ -113,6 +114,8 @@ public:
     /// A peer's address, after meet(); empty when it published none for that slot and lane.
     std::span<std::byte const> address(rank peer, unsigned slot, unsigned lane) noexcept;
 
+    /// The rank has begun by that one, too.
+    void speak(facade by) noexcept;
     /// What reports call a context.
     void name(context_id context, std::string_view text) noexcept;
 

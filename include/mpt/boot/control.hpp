@@ -46,6 +46,9 @@ struct control_header {
 };
 static_assert(sizeof(control_header) <= 4096);
 
+/// By what a rank has begun; bits of control_record::speaks.
+enum class facade : std::uint32_t { mpi = 1, shmem = 2 };
+
 enum class rank_state : std::uint32_t { absent, attached, running, finalized, failed };
 
 struct control_record {
@@ -70,6 +73,7 @@ struct control_record {
     std::array<address, 48> addresses;      // 16 lanes of three transports
     std::array<std::uint64_t, 8> memory;    // most bytes of each use, by a rank that leaves (stack/memory_report.hpp)
     native::atomic<std::uint32_t> cpu;      // where the rank was when it last waited for long, and one more; 0: nowhere yet
+    native::atomic<std::uint32_t> speaks;   // by which facades it has begun: reports name calls as the program does
     alignas(line_pair) call_log calls;      // the collectives with a root that it called last, for those who wait for it
     alignas(line_pair) wait_record waiting; // what the rank waits for, for the hang report
     std::array<wait_record, 6> kept;        // when it went to sleep: the first messages that it has not asked for

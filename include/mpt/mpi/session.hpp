@@ -63,7 +63,7 @@ public:
     }
 
     /// Begins a use; the environment is there until the use ends.
-    environment<Stack>& enter() { return enter(beginning::alone); }
+    environment<Stack>& enter() { return enter(beginning::alone, boot::facade::mpi); }
     void leave() {
         std::lock_guard const g{changing_};
         if (--users_ > 0) return;
@@ -71,8 +71,8 @@ public:
     }
     /// The same for what all ranks do together, in which they meet. Of several (MPI and OpenSHMEM) the first meets the others when it
     /// begins, and the last when it ends.
-    environment<Stack>& enter_world() {
-        auto& env = enter(beginning::together);
+    environment<Stack>& enter_world(boot::facade by = boot::facade::mpi) {
+        auto& env = enter(beginning::together, by);
         if (own_) own_->native().begin_again(), own_->native().meet();
         std::lock_guard const g{changing_};
         ++worlds_;
@@ -89,17 +89,20 @@ private:
         std::lock_guard const g{changing_};
         return --worlds_ == 0;
     }
-    environment<Stack>& enter(beginning how) {
+    environment<Stack>& enter(beginning how, boot::facade by) {
         std::lock_guard const g{changing_};
-        if (users_ == 0) begin(how);
+        if (users_ == 0) begin(how, by);
         ++users_;
+        env_->native().job().speak(by);
         return *env_;
     }
-    void begin(beginning how) {
+    void begin(beginning how, boot::facade by) {
         if (own_) return own_->native().job().come_back();
         env_ = adopted();
         if (env_) return;
-        own_ = std::make_unique<environment<Stack>>(member_ ? *member_ : boot::detect(), configure_(), how);
+        auto member = member_ ? *member_ : boot::detect();
+        member.by = by;
+        own_ = std::make_unique<environment<Stack>>(std::move(member), configure_(), how);
         env_ = own_.get();
     }
     /// The environment that another part of this process has made already, if it is of our stack.

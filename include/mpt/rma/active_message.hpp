@@ -8,6 +8,8 @@
 ///        done, refused      the answer; -> free <-----------    begun -> done, refused
 ///        still asked        asked -> free: nothing was done
 ///
+///   A put may have an update of one number with it, which is done after it: data, and the signal that they are there.
+///
 ///   Data that no line holds stand in memory of the origin's, which the target maps; the answer of an update follows them there.
 ///
 ///   A round trip of a cache line in place of a system call, or of a message and its answer. Nobody depends on the target: what it does
@@ -36,12 +38,24 @@ struct active_message {
     static constexpr std::size_t most = 104; // bytes of data: two lines in all
 
     request what = request::confirm; // never that
-    operation op = operation::no_op; // update
+    operation op = operation::no_op; // update; put: of the number after it, if any
     element_kind kind = element_kind::byte;
     bool fetches = false;    // update: the answer is what was there
     std::uint32_t bytes = 0; // of the run
     std::uint64_t at = 0;
     std::array<std::byte, most> data; // put, update: as many; swap: expected, then desired. The answer of get, update, swap
+
+    /// What a put has behind its data: a number that is updated after it.
+    struct after {
+        std::uint64_t at = 0, value = 0;
+    };
+    static constexpr std::size_t most_before = most - sizeof(after);
+    void put_after(after const& a) noexcept { std::memcpy(&data[most_before], &a, sizeof a); }
+    after what_follows() const noexcept {
+        after a;
+        std::memcpy(&a, &data[most_before], sizeof a);
+        return a;
+    }
 
     /// Of more bytes: where in a rank's slice of the arena they are.
     struct place {

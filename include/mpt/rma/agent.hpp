@@ -209,12 +209,16 @@ private:
             old = data + n;
         }
         switch (m.what) {
-        case request::put: return copy_bytes(at(run), data, n), true;
+        case request::put: return m.op == operation::no_op ? (copy_bytes(at(run), data, n), true) : put_and_change(m);
         case request::get: return copy_bytes(data, at(run), n), true;
         case request::update: {
-            auto const a = as_changed_here({m.op, m.kind});
-            if (!a.is_valid() || n % a.size() != 0) return false;
-            combine(a, {&run, 1}, m.op == operation::no_op ? nullptr : data, m.fetches ? old : nullptr, control_.wide);
+            auto* const was = m.fetches ? old : nullptr;
+            bool const is_one = !locked_ && n == facts(m.kind).size;
+            if (!is_one || !combine_one(m.op, m.kind, at(run), data, was)) {
+                auto const a = as_changed_here({m.op, m.kind});
+                if (!a.is_valid() || n % a.size() != 0) return false;
+                combine(a, {&run, 1}, m.op == operation::no_op ? nullptr : data, was, control_.wide);
+            }
             if (m.fetches && old == here.data()) copy_bytes(data, old, n);
             return true;
         }
@@ -225,6 +229,15 @@ private:
         }
         return false;
     } catch (std::bad_alloc const&) { return false; }
+    bool put_and_change(active_message const& m) {
+        auto const then = m.what_follows();
+        auto const a = as_changed_here({m.op, m.kind});
+        if (!a.is_valid() || a.size() != sizeof then.value || !memory_.has(then.at, sizeof then.value)) return false;
+        copy_bytes(at({m.at, m.bytes}), m.data.data(), m.bytes);
+        memory_run const number{then.at, sizeof then.value};
+        combine(a, {&number, 1}, reinterpret_cast<std::byte const*>(&then.value), nullptr, control_.wide);
+        return true;
+    }
     element_action as_changed_here(element_action const& a) const noexcept { return locked_ ? a.under_lock() : a; }
     void put(opened_letter const& l) {
         must(l.data.size() == l.bytes_of_runs());

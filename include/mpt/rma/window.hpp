@@ -178,12 +178,15 @@ public:
     void accumulate(own_source const& from, target_place const& to, operation op);
     /// With operation::no_op, `from` is not looked at.
     void get_accumulate(own_source const& from, own_sink const& result, target_place const& to, operation op);
-    /// One element of a predefined type.
+    /// One element of a predefined type. result: null where nobody asks what it was.
     void fetch_and_op(void const* from, void* result, datatype const& type, rank target, std::int64_t displacement,
                       operation op);
     void compare_and_swap(void const* from, void const* expected, void* result, datatype const& type, rank target,
                           std::int64_t displacement);
 
+    /// n bytes, and then a number of 8 bytes `op`= value, in one message to who waits there. False: nothing was done.
+    bool try_put_and_change(void const* from, std::size_t n, rank target, std::int64_t displacement, std::uint64_t value,
+                            std::int64_t number_at, operation op);
     /// How many operations of this rank a waiting thread of that one has done, about.
     std::uint32_t done_by_waiting(rank r) const noexcept {
         return targets_[static_cast<std::size_t>(r.value)].heard.load(std::memory_order_relaxed); // order: a figure
@@ -302,6 +305,8 @@ private:
                             std::size_t size) noexcept;
     void update_here(both_sides const& data, target_type& t, typed_runs const& there);
     void update_there(char const* call, both_sides const& data, target_type& t, typed_runs const& there);
+    void change_there(char const* call, target_type& t, element_action const& action, memory_run const& run,
+                      std::byte const* from, std::byte* result);
     memory_run element_at(char const* call, target_type const& t, target_place const& p) const;
     struct small_operation; // that fits an active message
     class desk;

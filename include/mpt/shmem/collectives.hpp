@@ -49,7 +49,8 @@ public:
     reduction_of(operation op, element_kind kind)
         : combine_{find_kernel(op, kind)}, merge_{find_merger(op, kind)}, size_{facts(kind).size} {
         if (!combine_)
-            throw error{errc::argument, "mpt: this reduction is not defined on elements of " + std::string{facts(kind).name}};
+            throw error{errc::argument, "mpt: this reduction is not defined on elements of " +
+                                            std::string{facts(kind).name.substr(4)}}; // without MPI_
     }
     std::size_t size() const noexcept { return size_; }
     coll::operand operand() noexcept {

@@ -37,7 +37,7 @@ public:
     /// Joins the job this process was started in.
     environment() : environment{session_home<Stack>::of_process()} {}
     explicit environment(std::shared_ptr<session_home<Stack>> home) : home_{std::move(home)} {
-        auto& env = home_->enter_world();
+        auto& env = home_->enter_world(boot::facade::shmem);
         try {
             job_ = std::make_unique<shmem::job<Stack>>(env.native());
         } catch (...) {

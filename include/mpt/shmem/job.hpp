@@ -53,6 +53,7 @@ public:
           memory_{run, world_context, world_.native()}, node_{make_node()}, map_{memory_.partitions()},
           default_{memory_, world_}, most_contexts_{run.configuration().template get<"MPT_CONTEXTS">()},
           most_threads_{run.configuration().template get<"MPT_REGISTERED_THREADS">()} {
+        run.job().speak(boot::facade::shmem);
         run.job().name(world_context, "SHMEM_TEAM_WORLD");
     }
     job(job const&) = delete;

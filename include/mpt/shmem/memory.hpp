@@ -204,6 +204,8 @@ private:
     [[noreturn]] void not_symmetric(char const* call, void const* address, rank pe) const;
     [[gnu::noinline]] void put_far(void* dest, void const* source, std::size_t n, rank pe);
     template <class T> [[gnu::noinline]] void p_far(T* dest, T value, rank pe) { put_far(dest, &value, sizeof value, pe); }
+    [[gnu::noinline]] bool put_signal_far(void* dest, void const* source, std::size_t n, std::uint64_t* word,
+                                          std::uint64_t value, signal_op op, rank pe);
     void after_put(rank pe) {
         if (strict_ || rings_) window_->flush(pe); // the agent's part, if it has one
         told(pe);

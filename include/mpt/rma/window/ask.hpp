@@ -2,7 +2,8 @@
 ///
 ///        not in time     8 puts or gets by the kernel, then 16, then 32 each time, until one is in time again
 ///
-///   A put, a get, or an update of one run; what is asked for is complete when the call returns, here and there.
+///   A put, a get, or an update of one run, or a put and the number after it; what is asked for is complete when the call returns, here
+///   and there.
 ///
 ///   Long    ones, of more bytes than a line holds, go by pieces of 16 KiB through memory of the origin's that the target maps, where they
 ///           would be letters. What a piece that is not done in time leaves is a letter.
@@ -27,8 +28,9 @@ template <class Stack> struct window<Stack>::small_operation {
     operation op = operation::no_op;
     element_kind kind = element_kind::byte;
     typed_runs const* there;
-    source const* from = nullptr; // the message's data; may be missing
-    sink const* answer = nullptr; // the same
+    source const* from = nullptr;                // the message's data; may be missing
+    sink const* answer = nullptr;                // the same
+    active_message::after const* then = nullptr; // what follows a put
 };
 template <class Stack> struct window<Stack>::piece {
     std::size_t at, bytes; // of the operation's
@@ -87,6 +89,7 @@ template <class Stack> bool window<Stack>::ask_for_piece(target_type& t, small_o
         auto& m = line.message();
         m.what = o.what, m.op = o.op, m.kind = o.kind, m.fetches = o.answer != nullptr;
         m.bytes = static_cast<std::uint32_t>(p.bytes), m.at = place + p.at;
+        if (o.then) m.put_after(*o.then);
         if (room) m.put_elsewhere({.of = run_->me().value, .at = run_->heap().refer(room).offset});
         else if (o.from) o.from->read(p.at, std::span{m.data}.first(sent));
         line.ask();

@@ -148,6 +148,7 @@ void window<Stack>::update_there(char const* call, both_sides const& data, targe
                             .from = data.operand,
                             .answer = data.result};
     auto const done = ask_who_waits(t, o);
+    if (done == there.size()) return;
     std::vector<std::byte> buffer;
     letter_head const head{.what = request::update, .op = data.action.what(), .kind = data.action.kind()};
     auto const send = [&](auto runs, std::size_t at, std::size_t n) {
@@ -174,14 +175,56 @@ memory_run window<Stack>::element_at(char const* call, target_type const& t, tar
 /// Elements with a gap inside are updates of one element.
 template <class Stack> void window<Stack>::fetch_and_op(void const* from, void* result, datatype const& type, rank target,
                                                         std::int64_t displacement, operation op) {
-    auto& t = opened("fetch_and_op", target);
-    auto const action = detail::checked_action("fetch_and_op", op, type.element());
-    if (auto const* const p = t.mapped_at(displacement, 0, action.size()); p && action.whole() != 0) [[likely]] {
+    constexpr auto call = "fetch_and_op";
+    auto& t = opened(call, target);
+    auto const action = detail::checked_action(call, op, type.element());
+    auto const* const mine = static_cast<std::byte const*>(from);
+    auto* const old = static_cast<std::byte*>(result);
+    auto const* const p = t.mapped_at(displacement, 0, action.size());
+    if (p && action.whole() != 0) [[likely]] {
         memory_run const run{reinterpret_cast<std::uintptr_t>(p), action.size()};
-        return combine_at(t, is_locked(t) ? action.under_lock() : action, {&run, 1}, static_cast<std::byte const*>(from),
-                          static_cast<std::byte*>(result));
+        return combine_at(t, is_locked(t) ? action.under_lock() : action, {&run, 1}, mine, old);
     }
-    get_accumulate({from, 1, type}, {result, 1, type}, {target, displacement, 1, type}, op);
+    auto const by = t.by.load(std::memory_order_relaxed); // order: either way is right
+    if (!p && action.whole() != 0 && (by == way::kernel || by == way::agent))
+        return change_there(call, t, action, element_at(call, t, {target, displacement, 1, type}), mine, old);
+    own_source const operand{from, 1, type};
+    own_sink const room{result, 1, type};
+    update(call, op == operation::no_op ? nullptr : &operand, result ? &room : nullptr, {target, displacement, 1, type}, op);
+}
+
+/// One element in one piece that is not mapped: in one message to who waits there, else in a letter.
+template <class Stack> void window<Stack>::change_there(char const* call, target_type& t, element_action const& action,
+                                                        memory_run const& run, std::byte const* from, std::byte* result) {
+    source const operand = action.what() == operation::no_op ? source{} : source{from, run.bytes};
+    sink const old{result, result ? run.bytes : 0};
+    small_operation const o{.what = request::update,
+                            .op = action.what(),
+                            .kind = action.kind(),
+                            .there = nullptr,
+                            .from = operand.size() != 0 ? &operand : nullptr,
+                            .answer = result ? &old : nullptr};
+    if (looks_ != 0 && t.is_worth_asking(true) && ask_for_piece(t, o, run.at, {0, run.bytes}, nullptr)) return;
+    letter_head const head{.what = request::update, .op = action.what(), .kind = action.kind()};
+    if (result) ask_for(call, t, head, {&run, 1}, operand, old);
+    else ask(t, {head, {&run, 1}, operand});
+}
+
+/// Asks as a put does: where nobody waited the last time, there is another way for the data.
+template <class Stack> bool window<Stack>::try_put_and_change(void const* from, std::size_t n, rank target,
+                                                              std::int64_t displacement, std::uint64_t value,
+                                                              std::int64_t number_at, operation op) {
+    auto& t = at(target);
+    auto const by = t.by.load(std::memory_order_relaxed); // order: either way is right
+    if (looks_ == 0 || n == 0 || n > active_message::most_before || (by != way::kernel && by != way::agent)) return false;
+    auto const first = t.address(displacement), number = t.address(number_at);
+    if (!first || !number || !is_open(t) || !t.has(*first, n) || !t.has(*number, sizeof value)) return false;
+    if (!t.is_worth_asking(false)) return false;
+    source const data{from, n};
+    active_message::after const then{*number, value};
+    small_operation const o{
+        .what = request::put, .op = op, .kind = element_kind::uint64, .there = nullptr, .from = &data, .then = &then};
+    return ask_for_piece(t, o, *first, {0, n}, nullptr);
 }
 
 template <class Stack> void window<Stack>::swap_locked(target_type& t, std::byte* p, void const* from, void const* expected,

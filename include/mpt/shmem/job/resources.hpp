@@ -8,7 +8,8 @@
 ///   fewest are and no private one is; where all are private, to the default context.
 ///
 ///   A place is a number: operations of different contexts share nothing here that could run out (job/context.hpp). The pool is what a
-///   program written for one that does counts on: limits, refusals and figures.
+///   program written for one that does counts on: limits, refusals and figures. Each PE has a pool of its own, with MPT_CONTEXTS places
+///   however many PEs its node has: a place takes nothing of the node's that they would have to share out.
 ///   Threads   one at a time.
 ///   Cost      taking looks at all places.
 ///   Tests     test/shmem_job_test.cpp

@@ -20,8 +20,7 @@ template <class Stack> void memory<Stack>::update_far(char const* call, operatio
     auto const place = there(call, address, pe);
     std::uint64_t unasked = 0; // who may sleep is rung when it has happened, which takes an answer
     if (!was && rings_) was = &unasked;
-    if (was) far().fetch_and_op(value, was, type, pe, place, op);
-    else far().accumulate({value, 1, type}, {pe, place, 1, type}, op);
+    far().fetch_and_op(value, was, type, pe, place, op);
     if (op != operation::no_op) told(pe);
 }
 template <class Stack> template <class T>
@@ -137,10 +136,18 @@ template <class Stack> void memory<Stack>::put_signal(void* dest, void const* so
     if (is_direct(dest)) [[likely]]
         copy_bytes(at(dest, pe), static_cast<std::byte const*>(source), n);
     else {
+        if (!is_direct(word) && put_signal_far(dest, source, n, word, value, op, pe)) return ring(pe);
         put_far(dest, source, n, pe);
         if (is_direct(word)) window_->flush(pe); // else both are the agent's, in their order, or the data are there already
     }
     signal(word, value, op, pe);
+}
+/// Both at once, where that can be. False: nothing was done.
+template <class Stack> bool memory<Stack>::put_signal_far(void* dest, void const* source, std::size_t n, std::uint64_t* word,
+                                                          std::uint64_t value, signal_op op, rank pe) {
+    if (n == 0) return false; // dest may be anywhere
+    auto const to = there("put_signal", dest, pe), flag = there("put_signal", word, pe);
+    return far().try_put_and_change(source, n, pe, to, value, flag, op == signal_op::set ? operation::replace : operation::sum);
 }
 template <class Stack> void memory<Stack>::signal(std::uint64_t* word, std::uint64_t value, signal_op op, rank pe) {
     op == signal_op::set ? set(word, value, pe) : add(word, value, pe);

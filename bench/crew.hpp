@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include <mpt/core/atomics.hpp>
+#include <mpt/core/processor.hpp>
 #include <mpt/core/types.hpp>
 
 namespace bench {
@@ -50,7 +51,7 @@ inline double now_ns() noexcept {
 }
 
 /// The compiler must believe that somebody reads *p.
-inline void keep(void const* p) noexcept { asm volatile("" : : "g"(p) : "memory"); }
+inline void keep(void const* p) noexcept { mpt::processor::is_read(p); }
 
 inline void futex_sleep(futex_word& w, std::uint32_t seen) noexcept {
     syscall(SYS_futex, &w, FUTEX_WAIT, seen, nullptr, nullptr, 0);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <mpt/core/crossing.hpp>
+#include <mpt/core/processor.hpp>
 
 namespace {
 using namespace mpt;
@@ -51,7 +52,7 @@ TEST(core_crossing, goes_around_the_caches_while_writes_take_long) {
     EXPECT_FALSE(way.is_far()) << "they must follow each other";
     way.took(10000, 8192);
     EXPECT_TRUE(way.is_far());
-#if defined(__x86_64__)
+    if constexpr (!processor::has_ticks) return write(way, to, a.data(), 8192); // no write knows how long it took
     for (unsigned i = 0; i < crossing::spell; ++i) {
         EXPECT_TRUE(way.is_far());
         write(way, to, a.data(), 8192);
@@ -60,9 +61,6 @@ TEST(core_crossing, goes_around_the_caches_while_writes_take_long) {
     EXPECT_FALSE(way.is_far()) << "then one is written the usual way";
     way.took(10000, 8192);
     EXPECT_TRUE(way.is_far()) << "and if that takes long, it is as before";
-#else
-    write(way, to, a.data(), 8192);
-#endif
 }
 
 TEST(core_crossing, comes_back_when_a_write_is_fast_again) {

@@ -5,10 +5,7 @@
 #include <gtest/gtest.h>
 #include <mpt/core/atomics.hpp>
 #include <mpt/core/fences.hpp>
-
-#if defined(__x86_64__)
-#include <emmintrin.h>
-#endif
+#include <mpt/core/processor.hpp>
 
 namespace {
 
@@ -73,7 +70,7 @@ TEST(fences, registering_twice_is_as_good_as_once) {
 
 TEST(fences, drain_publishes_streaming_stores_before_the_release_that_follows) {
     constexpr unsigned rounds = 5'000;
-    alignas(64) std::array<int, 16> line{};
+    alignas(64) std::array<int, 16> line{}, next{};
     word ready{0}, taken{0};
     std::thread reader{[&] {
         for (unsigned i = 1; i <= rounds; ++i) {
@@ -83,11 +80,10 @@ TEST(fences, drain_publishes_streaming_stores_before_the_release_that_follows) {
         }
     }};
     for (unsigned i = 1; i <= rounds; ++i) {
-#if defined(__x86_64__)
-        for (auto& v : line) _mm_stream_si32(&v, static_cast<int>(i));
-#else
-        line.fill(static_cast<int>(i));
-#endif
+        next.fill(static_cast<int>(i));
+        for (std::size_t at = 0; at < sizeof line; at += mpt::processor::around)
+            mpt::processor::store_around(reinterpret_cast<std::byte*>(line.data()) + at,
+                                         reinterpret_cast<std::byte const*>(next.data()) + at);
         fences::drain();
         ready.store(i, std::memory_order_release);
         while (taken.load(std::memory_order_acquire) != i) std::this_thread::yield();

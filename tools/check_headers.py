@@ -12,6 +12,8 @@ MACROS = {
     'MPT_THREAD_SANITIZER': 'two compilers say it in two ways; needed where the preprocessor decides',
     'MPT_ASSERT': 'says the text of a condition, and evaluates it only at its level',
     'MPT_ASSERT_LEVEL': 'set on the command line',
+    'MPT_BY_32': 'an attribute, which nothing else can name',
+    'MPT_BY_64': 'an attribute, which nothing else can name',
 }
 
 

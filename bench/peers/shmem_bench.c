@@ -10,19 +10,27 @@
  *     rate          windows of 64 non-blocking puts of 8 bytes and a quiet: by the default context, by two contexts in turn, by a
  *                   private one; and by p
  *     atomics       fetching ones; an add as windows of 64 and a quiet
- *     pairs         the first half of the PEs at once, each with one of the second half: such windows; fetching adds
+ *     pairs         the first half of the PEs at once, each with one of the second half: such windows, a non-blocking put and its quiet;
+ *                   atomics that fetch, one after another, and windows of those that do not
+ *     puts          PE 0 and PE 1 at once, each to the other, at most 2 KB: a blocking put and its quiet; windows of 64 blocking puts and a
+ *                   quiet (_bw, both directions together), in which a library that returns before the put is done there has less to wait
+ *                   for; to the symmetric heap, and (_static) to static data
  *     signal        data and a flag there and back, half of it: put, fence, p; and put_signal, its flag beside the data, and
  *                   (_static) in another segment
  *     threads       windows of 64 non-blocking puts of 8 bytes and a quiet by PE 0's threads, all threads' together: by the default
  *                   context, by a context each, by a private context each, and (_registered) each registered as a thread
  *     contexts      a put of 8 bytes by the default context beside 0, 1, 2, 4, ... other contexts
- *                   With -c the last two run with SHMEM_MAX_CTX set so, and their names say it (_of_7): private contexts and
+ *     places        a put of 8 bytes, a get and windows of non-blocking puts by the default context; the put once more (_beside_all) when
+ *                   there are as many other contexts as -c allows
+ *                   With -c the last three run with SHMEM_MAX_CTX set so, and their names say it (_of_7): private contexts and
  *                   registered threads share that many places. Where a context is refused there is no row.
  *     collectives   barrier, broadcast, collect, fcollect, reduce, alltoall; after each all meet, which is not counted; broadcast
  *                   also with that (_met): where PEs share CPUs who leaves a barrier first waits for a root that has no CPU, and
  *                   how much of the two calls is the one's or the other's is a matter of who comes last
+ *     reductions    sums of doubles in an active set of all PEs and in the team of all, of sizes around 16 KB, beyond which a library may
+ *                   go by halves (Cray's SHMEM_REDUCE_CUTOFF_SIZE)
  *
- * Only functions of OpenSHMEM 1.4, which all have, but for signals (1.5) and the registration of threads, where they are there. */
+ * Only functions of OpenSHMEM 1.4, which all have, but for signals, teams (1.5) and the registration of threads, where they are there. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -32,7 +40,13 @@
 #include <string.h>
 #include <time.h>
 
-enum { window = 64, most_calls = 1000000, most_threads = 64 };
+#if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
+#define HAS_1_5 1
+#else
+#define HAS_1_5 0
+#endif
+
+enum { window = 64, most_calls = 1000000, most_threads = 64, short_put = 2048 };
 
 static int me, size, threads = 4;
 static char of_places[16]; /* "_of_7": of a pool of so many contexts */
@@ -185,11 +199,63 @@ static void pair_fetch_add(shmem_ctx_t ctx, long bytes) {
     (void)bytes;
     if (me < size / 2) got = shmem_ctx_long_atomic_fetch_add(ctx, (long*)there, 1, me + size / 2);
 }
+static void pair_cswap(shmem_ctx_t ctx, long bytes) {
+    (void)bytes;
+    if (me < size / 2) got = shmem_ctx_long_atomic_compare_swap(ctx, (long*)there, 1, 2, me + size / 2);
+}
+static void pair_put(shmem_ctx_t ctx, long bytes) {
+    if (me >= size / 2) return;
+    shmem_ctx_putmem_nbi(ctx, there, here, (size_t)bytes, me + size / 2);
+    shmem_ctx_quiet(ctx);
+}
+static void pair_add_window(shmem_ctx_t ctx, long bytes) {
+    (void)bytes;
+    if (me >= size / 2) return;
+    for (int i = 0; i < window; ++i) shmem_ctx_long_atomic_add(ctx, (long*)there, 1, me + size / 2);
+    shmem_ctx_quiet(ctx);
+}
+static void pair_set_window(shmem_ctx_t ctx, long bytes) {
+    (void)bytes;
+    if (me >= size / 2) return;
+    for (int i = 0; i < window; ++i) shmem_ctx_long_atomic_set(ctx, (long*)there, i, me + size / 2);
+    shmem_ctx_quiet(ctx);
+}
 static void pairs(void) {
     double const several = size / 2;
     say("shmem_pairs_nbi", 8, several * per_s(time_of(pair_window, 8)), "M/s");
     say("shmem_pairs_nbi", 1024, several * per_s(time_of(pair_window, 1024)), "M/s");
+    say("shmem_pairs_put_nbi", 8, time_of(pair_put, 8) * 1e6, "us");
+    say("shmem_pairs_put_nbi", 1024, time_of(pair_put, 1024) * 1e6, "us");
     say("shmem_pairs_fetch_add", 8, several / time_of(pair_fetch_add, 8) * 1e-6, "M/s");
+    say("shmem_pairs_cswap", 8, several / time_of(pair_cswap, 8) * 1e-6, "M/s");
+    say("shmem_pairs_add", 8, several * per_s(time_of(pair_add_window, 8)), "M/s");
+    say("shmem_pairs_set", 8, several * per_s(time_of(pair_set_window, 8)), "M/s");
+}
+
+/* --- PE 0 and PE 1 to each other, by blocking puts -------------------------------------------------------------------- */
+
+static char static_place[short_put];
+static char* place; /* where both put to */
+
+static void put_to_each_other(shmem_ctx_t ctx, long bytes) {
+    (void)ctx;
+    if (me <= 1) shmem_putmem(place, here, (size_t)bytes, 1 - me), shmem_quiet();
+}
+static void window_to_each_other(shmem_ctx_t ctx, long bytes) {
+    (void)ctx;
+    if (me > 1) return;
+    for (int i = 0; i < window; ++i) shmem_putmem(place, here, (size_t)bytes, 1 - me);
+    shmem_quiet();
+}
+static void puts_both_ways(void) {
+    static char const* const names[][2] = {{"shmem_puts", "shmem_puts_bw"}, {"shmem_puts_static", "shmem_puts_static_bw"}};
+    for (int s = 0; s < 2; ++s) {
+        place = s ? static_place : there;
+        for (long n = 8; n <= short_put && n <= most_bytes; n *= 4) {
+            say(names[s][0], n, time_of(put_to_each_other, n) * 1e6, "us");
+            say(names[s][1], n, 2.0 * window * (double)n / time_of(window_to_each_other, n) * 1e-9, "GB/s");
+        }
+    }
 }
 
 /* --- data and a flag, there and back --------------------------------------------------------------------------------- */
@@ -211,7 +277,7 @@ static void give_by_fence(long bytes, uint64_t* at, uint64_t value) {
 }
 static void by_fence(shmem_ctx_t ctx, long bytes) { (void)ctx, there_and_back(give_by_fence, bytes, flag); }
 static void by_fence_static(shmem_ctx_t ctx, long bytes) { (void)ctx, there_and_back(give_by_fence, bytes, &static_flag); }
-#if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
+#if HAS_1_5
 static void give_by_signal(long bytes, uint64_t* at, uint64_t value) {
     shmem_putmem_signal(there, here, (size_t)bytes, at, value, SHMEM_SIGNAL_SET, 1 - me);
 }
@@ -226,7 +292,7 @@ static void signals(void) {
     } const all[] = {
         {"shmem_put_fence_p", by_fence},
         {"shmem_put_fence_p_static", by_fence_static},
-#if SHMEM_MAJOR_VERSION > 1 || SHMEM_MINOR_VERSION >= 5
+#if HAS_1_5
         {"shmem_put_signal", by_signal},
         {"shmem_put_signal_static", by_signal_static}
 #endif
@@ -316,6 +382,25 @@ static void beside_contexts(void) {
     while (there_are > 0) shmem_ctx_destroy(others[--there_are]);
 }
 
+static void say_of_places(char const* test, double value, char const* unit) {
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", test, of_places);
+    say(name, 8, value, unit);
+}
+static void in_places(void) {
+    long const most = *of_places ? strtol(of_places + strlen("_of_"), NULL, 10) : 0;
+    say_of_places("shmem_default_put", time_of(put, 8) * 1e6, "us");
+    say_of_places("shmem_default_get", time_of(get, 8) * 1e6, "us");
+    say_of_places("shmem_default_rate_nbi", per_s(time_of(put_window, 8)), "M/s");
+    shmem_ctx_t* const others = malloc((size_t)(most + 1) * sizeof *others);
+    long there_are = 0;
+    while (others && there_are < most && shmem_ctx_create(0, &others[there_are]) == 0) ++there_are;
+    double const beside = time_of(put, 8) * 1e6;
+    if (most > 0 && there_are == most) say_of_places("shmem_default_put_beside_all", beside, "us");
+    while (there_are > 0) shmem_ctx_destroy(others[--there_are]);
+    free(others);
+}
+
 /* --- collectives: with active sets, which every version has ---------------------------------------------------------- */
 
 static size_t words(long bytes) { return (size_t)bytes / 8; }
@@ -350,6 +435,23 @@ static void collectives(void) {
             say("shmem_broadcast_met", sizes[i], time_by(with_meetings, broadcast, sizes[i]) * 1e6, "us");
 }
 
+#if HAS_1_5
+static void team_reduce(shmem_ctx_t ctx, long bytes) {
+    (void)ctx, shmem_double_sum_reduce(SHMEM_TEAM_WORLD, (double*)there, (double*)here, words(bytes));
+}
+#endif
+
+static void reductions(void) {
+    static long const sizes[] = {8, 1024, 8192, 16384, 16384 + 8, 32768, 65536};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        if (sizes[i] > most_bytes) continue;
+        say("shmem_set_reduce", sizes[i], time_by(one_by_one, reduce, sizes[i]) * 1e6, "us");
+#if HAS_1_5
+        say("shmem_team_reduce", sizes[i], time_by(one_by_one, team_reduce, sizes[i]) * 1e6, "us");
+#endif
+    }
+}
+
 /* --- what is asked for ----------------------------------------------------------------------------------------------- */
 
 static struct {
@@ -361,10 +463,13 @@ static struct {
                    {"rate", rate, 2},
                    {"atomics", atomics, 2},
                    {"pairs", pairs, 2},
+                   {"puts", puts_both_ways, 2},
                    {"signal", signals, 2},
                    {"threads", rates_of_threads, 2},
                    {"contexts", beside_contexts, 2},
-                   {"collectives", collectives, 1}};
+                   {"places", in_places, 2},
+                   {"collectives", collectives, 1},
+                   {"reductions", reductions, 1}};
 enum { how_many = sizeof tests / sizeof *tests };
 
 static int find(char const* name) {
@@ -378,7 +483,8 @@ static char const usage[] = "usage: shmem_bench [-m LEAST:MOST] [-t SECONDS] [-T
                             "  -t   how long a figure's batch is (0.02)\n"
                             "  -T   the most threads, and the most contexts (4)\n"
                             "  -c   SHMEM_MAX_CTX\n"
-                            "  TEST latency bw rate atomics pairs signal threads contexts (on 2 PEs) collectives\n";
+                            "  TEST latency bw rate atomics pairs puts signal threads contexts places (on 2 PEs and more)\n"
+                            "       collectives reductions\n";
 
 static int options(int argc, char** argv) {
     int i = 1;

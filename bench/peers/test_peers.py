@@ -3,6 +3,7 @@
 programs run.py takes."""
 import json
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -10,6 +11,7 @@ import xml.dom.minidom
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import libraries  # noqa: E402
 import peers  # noqa: E402
 import plot  # noqa: E402
 
@@ -53,6 +55,21 @@ class Figures(unittest.TestCase):
             page.write_text('no marks')
             self.assertRaises(SystemExit, peers.put_table, data, page)
 
+    def test_ranks_that_share_cpus_are_said_where_all_of_them_work_at_once(self):
+        rows = [{'test': test, 'ranks': ranks, 'cpus': 2} for test, ranks in (('shmem_pairs_nbi', 68), ('shmem_pairs_nbi', 2), ('shmem_barrier', 8))]
+        self.assertEqual([peers.ranks_of(r) for r in rows], ['68 ranks on 2 CPUs', '2 ranks', '8 ranks'])
+        self.assertEqual(peers.ranks_of({'test': 'shmem_pairs_nbi', 'ranks': 16}), '16 ranks', 'a result of before')
+        row, = peers.rows_of({('shmem_pairs_nbi', 68, 8, 'M/s'): {'mpt': [5]}}, {}, 1)
+        self.assertIn('| shmem_pairs_nbi, 68 ranks on 1 CPU, 8 B, M/s | **5** |  |  |', peers.table([row], ['mpt']))
+
+    def test_two_interfaces_of_one_library_are_compared_round_by_round(self):
+        values = {('put', 2, 8, 'us'): {'mpt': [0.02, 0.04], 'MPICH': [1]}, ('shmem_put', 2, 8, 'us'): {'mpt': [0.01, 0.01], 'Open MPI oshmem': [1]},
+                  ('shmem_put', 2, 16, 'us'): {'mpt': [0.01]}, ('put_bw', 2, 4096, 'GB/s'): {'mpt': [10]}, ('shmem_put_bw', 2, 4096, 'GB/s'): {'mpt': [20]}}
+        found = peers.two_interfaces(values)
+        self.assertEqual(found, {('shmem_put_to_mpi', 2, 8, 'ratio'): {'mpt': [0.5, 0.25]}, ('shmem_put_bw_to_mpi', 2, 4096, 'ratio'): {'mpt': [0.5]}})
+        row = peers.rows_of(found, {})[0]
+        self.assertEqual((row['values']['mpt']['median'], row['to_best']), (0.375, None))
+
     def test_numbers_of_threads_are_rows_of_one_table(self):
         self.assertEqual([peers.family(t) for t in ('threads_rate_16', 'rate', 'put_bw')], ['threads_rate', 'rate', 'put_bw'])
 
@@ -78,6 +95,26 @@ class Figures(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
+    def jobs(self):
+        class asked: m, i, x = None, None, None
+        for asked.quick in (True, False): yield from peers.jobs(asked)
+
+    def test_each_job_is_of_a_program_that_there_is_and_each_way_has_one(self):
+        known = {*libraries.PROGRAMS, *libraries.SHMEM_PROGRAMS, *libraries.SHMEM_TESTS}
+        self.assertEqual({program for _, _, program, _ in self.jobs()} ^ known, set())
+        self.assertEqual([name for name, (test, _) in libraries.WAYS.items() if test not in libraries.SHMEM_TESTS], [])
+
+    def test_mpt_by_its_variables_is_a_library_for_one_test_and_no_peer(self):
+        table = (libraries.BENCH.parent / 'include/mpt/config/table.hpp').read_text()
+        for way in libraries.ways(['mptrun'], 'x'):
+            self.assertEqual((list(way.programs.values()), peers.is_ours(way.name)), (['x'], True))
+            for variable in way.environment: self.assertIn(f'"{variable}"', table)
+
+    def test_the_tests_of_openshmem_that_jobs_name_are_the_programs(self):
+        text = (libraries.BENCH / libraries.SHMEM_PROGRAMS['shmem']).read_text()
+        there = set(re.findall(r'\{"(\w+)", \w+, \d\}', text))
+        self.assertEqual({words[-1] for what, _, _, words in self.jobs() if what.startswith('shmem ')}, there)
+
     def test_programs_in_c_are_not_run_as_google_benchmarks(self):
         with tempfile.TemporaryDirectory() as folder:
             built = pathlib.Path(folder)

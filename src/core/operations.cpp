@@ -2,6 +2,7 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3") // loops become vectors, as clang has them at every level
 #endif
+#include <mpt/core/processor/vectors.hpp>
 #include <mpt/datatype/operation.hpp>
 
 #include <array>
@@ -72,17 +73,11 @@ template <class T, class F>
 template <class T, class F> void each(std::byte const* __restrict left, std::byte* __restrict right, std::size_t n) noexcept {
     loop<T, F>(left, right, n);
 }
-#if defined(__x86_64__)
 /// The same by vectors of 32 bytes. Element by element, so the results are the same.
 template <class T, class F>
-[[gnu::target("avx2")]] void each_by_32(std::byte const* __restrict left, std::byte* __restrict right, std::size_t n) noexcept {
+[[MPT_BY_32]] void each_by_32(std::byte const* __restrict left, std::byte* __restrict right, std::size_t n) noexcept {
     loop<T, F>(left, right, n);
 }
-#if defined(__clang__)
-#define MPT_BY_64 gnu::target("avx512f,avx512bw,avx512dq,avx512vl"), clang::min_vector_width(512)
-#else
-#define MPT_BY_64 gnu::target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
-#endif
 /// By vectors of 64 bytes, lines asked for ahead of them. Measured on an AMD EPYC of Zen 5, sums of doubles by 32 and by 64 bytes: 4 KiB
 /// 39 and 24 ns, 64 KiB 790 and 680, 1 MiB 18.3 and 16.1 us.
 template <class T, class F>
@@ -95,9 +90,7 @@ template <class T, class F>
     }
     loop<T, F>(left, right, n);
 }
-#endif
 
-#if defined(__x86_64__)
 /// Into memory of its own, which is written without a copy before it: that would read as many bytes again, and write them twice.
 template <class T, class F>
 [[gnu::always_inline]] inline void merge_loop(std::byte const* __restrict left, std::byte const* __restrict right,
@@ -110,16 +103,14 @@ template <class T, class F>
         std::memcpy(result + i * sizeof(T), &c, sizeof(T));
     }
 }
-template <class T, class F> [[gnu::target("avx2")]] void merge_by_32(std::byte const* __restrict left,
-                                                                     std::byte const* __restrict right,
-                                                                     std::byte* __restrict result, std::size_t n) noexcept {
+template <class T, class F> [[MPT_BY_32]] void merge_by_32(std::byte const* __restrict left, std::byte const* __restrict right,
+                                                           std::byte* __restrict result, std::size_t n) noexcept {
     merge_loop<T, F>(left, right, result, n);
 }
 template <class T, class F> [[MPT_BY_64]] void merge_by_64(std::byte const* __restrict left, std::byte const* __restrict right,
                                                            std::byte* __restrict result, std::size_t n) noexcept {
     merge_loop<T, F>(left, right, result, n);
 }
-#endif
 
 template <std::size_t Size> void take_left(std::byte const* left, std::byte* right, std::size_t n) noexcept {
     if (n != 0) std::memcpy(right, left, n * Size);
@@ -285,10 +276,8 @@ struct functions {
     kernel combine = nullptr;
     merger merge = nullptr; // of those that are made of vectors
 };
-#if defined(__x86_64__)
-/// Of those that have vectors of 64 bytes the first ones became slower by them; the later ones have these instructions, too.
 bool likes_64() noexcept {
-    static bool const does = __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512dq");
+    static bool const does = processor::likes_vectors_of_64();
     return does;
 }
 template <class T, class... Fs> void widen(functions& f) noexcept {
@@ -304,16 +293,13 @@ template <class... Ts> void widen_integers(functions& f) noexcept {
 }
 functions fastest(kernel k) noexcept {
     functions f{k, nullptr};
-    if (!k || !__builtin_cpu_supports("avx2")) return f;
+    if (!k || !processor::has_vectors_of_32()) return f;
     widen_integers<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>(f);
     widen_integers<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>(f);
     widen<float, max_f, min_f, sum_f, prod_f>(f);
     widen<double, max_f, min_f, sum_f, prod_f>(f);
     return f;
 }
-#else
-functions fastest(kernel k) noexcept { return {k, nullptr}; }
-#endif
 
 using function_table = std::array<std::array<functions, element_kinds>, operations>;
 function_table fastest_functions() noexcept {

@@ -8,11 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include <mpt/core/cursor.hpp>
+#include <mpt/core/processor.hpp>
 #include <mpt/world/native.hpp>
 
 namespace mpt::inline v0::rma {
@@ -130,34 +127,12 @@ template <operation What, class Word> bool change_single(std::byte* at, std::byt
 // --- several elements by one instruction ----------------------------------------------------------------------------------------
 constexpr std::size_t quad = 16; // bytes
 
-#if defined(__x86_64__) && !MPT_THREAD_SANITIZER // which would not see what the instruction does
-/// The processor has the instruction, as all but the first ones of 64 bits do.
+/// ThreadSanitizer would not see what the instruction does.
 bool swaps_wide() noexcept {
-    static bool const does = [] {
-        unsigned a = 0, b = 0, c = 0, d = 0;
-        return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_CMPXCHG16B) != 0;
-    }();
+    if constexpr (!processor::may_swap_wide || MPT_THREAD_SANITIZER) return false;
+    static bool const does = processor::swaps_wide();
     return does;
 }
-/// 16 aligned bytes become `next` where they are `seen`: at once for whoever changes a word of them by a locked instruction, too,
-/// since each has the cache line for itself.
-bool swap_wide(std::uint64_t at, std::byte const* seen, std::byte const* next) noexcept {
-    struct two {
-        std::uint64_t low, high;
-    };
-    auto was = load_from<two>(seen);
-    auto const wanted = load_from<two>(next);
-    bool done = false;
-    asm volatile("lock cmpxchg16b %1" // sync(rma.element): acq_rel, as all locked instructions
-                 : "=@ccz"(done), "+m"(*reinterpret_cast<two*>(at)), "+a"(was.low), "+d"(was.high)
-                 : "b"(wanted.low), "c"(wanted.high)
-                 : "memory");
-    return done;
-}
-#else
-constexpr bool swaps_wide() noexcept { return false; }
-constexpr bool swap_wide(std::uint64_t, std::byte const*, std::byte const*) noexcept { return false; }
-#endif
 
 /// A compare-and-swap of 16 bytes costs what one of 8 does, and that is what an addition costs: rows of elements that are changed go by it.
 bool goes_wide(element_action const& a, memory_run const& run) noexcept {
@@ -180,7 +155,8 @@ void exchange_run(element_action const& a, memory_run const& run, std::byte cons
         for (std::uint64_t i = 0; i < n; ++i, ++done) {
             auto const place = run.at + done * sizeof(Word);
             if (goes && place % quad == 0 && n - i >= together &&
-                swap_wide(place, reinterpret_cast<std::byte const*>(&seen[i]), reinterpret_cast<std::byte const*>(&next[i]))) {
+                processor::swap_wide(place, reinterpret_cast<std::byte const*>(&seen[i]),
+                                     reinterpret_cast<std::byte const*>(&next[i]))) { // sync(rma.element): acq_rel
                 if (old) std::memcpy(old + done * sizeof(Word), &seen[i], quad);
                 i += together - 1, done += together - 1;
                 continue;

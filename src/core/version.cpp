@@ -1,4 +1,5 @@
 // What this libmpt_core was built as.
+#include <mpt/core/processor.hpp>
 #include <mpt/core/version.hpp>
 
 namespace mpt::inline v0 {
@@ -36,21 +37,13 @@ constexpr std::string_view checks = " with thread sanitizer";
 constexpr std::string_view checks = "";
 #endif
 
-#if defined(__x86_64__)
-constexpr std::string_view machine = "x86_64";
-#elif defined(__aarch64__)
-constexpr std::string_view machine = "aarch64";
-#else
-constexpr std::string_view machine = "another machine";
-#endif
-
 } // namespace
 
 version core_version() noexcept { return header_version; } // of the headers the library was compiled with
 
 std::string_view core_build() noexcept {
     static std::string const text = std::string{compiler} + ", " + std::string{kind_of_build} + std::string{checks} + ", " +
-                                    std::string{machine} + ", " + std::string{detail::commit};
+                                    std::string{processor::name} + ", " + std::string{detail::commit};
     return text;
 }
 

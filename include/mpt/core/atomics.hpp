@@ -11,6 +11,7 @@
 #include <atomic>
 
 #include <mpt/core/fences.hpp>
+#include <mpt/core/processor.hpp>
 #include <mpt/core/types.hpp>
 
 namespace mpt::inline v0 {
@@ -24,18 +25,10 @@ struct native_atomics {
     using fences = native_fences;
 
     /// Tells the core that this is a spin loop. 22 ns where we measured, which doubles a latency: spin without it first.
-    static void pause() noexcept {
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#elif defined(__aarch64__)
-        asm volatile("yield");
-#endif
-    }
+    static void pause() noexcept { processor::pause(); }
     /// About as long as an answer from another core takes at the least: 120 turns of a loop, a cycle each, and not pauses, which
     /// are long and differ from processor to processor. Measured (30 ns): 90 turns cost some runs more, 150 cost every run.
-    static void rest() noexcept {
-        for (int turns = 120; turns > 0; --turns) asm volatile("" : "+r"(turns));
-    }
+    static void rest() noexcept { processor::count_down(120); }
 };
 
 } // namespace mpt::inline v0

@@ -21,6 +21,7 @@
 
 #include <mpt/core/cursor.hpp>
 #include <mpt/core/fences.hpp>
+#include <mpt/core/processor.hpp>
 
 namespace mpt::inline v0 {
 
@@ -29,7 +30,7 @@ namespace mpt::inline v0 {
 template <bool Own> void copy_ahead(std::byte* to, std::byte const* from, std::size_t n) noexcept {
     constexpr std::size_t ahead = 1_KiB, step = 4 * cache_line;
     auto const fetch = [from](std::size_t at) {
-        if constexpr (Own) fetch_to_write(from + at);
+        if constexpr (Own) processor::fetch_to_write(from + at);
         else __builtin_prefetch(from + at, 0, 3);
     };
     for (std::size_t at = 0; at < std::min(n, ahead); at += cache_line) fetch(at);
@@ -52,21 +53,14 @@ inline void fetch_ahead(std::byte const* from, std::size_t n) noexcept {
 
 /// Into memory, not into a cache; but for what is not a whole line.
 inline void copy_around(std::byte* to, std::byte const* from, std::size_t n) noexcept {
-#if defined(__x86_64__)
-    if constexpr (!detail::sanitized) {
-        using word [[gnu::vector_size(16)]] = long long;
+    if constexpr (processor::stores_around && !detail::sanitized) {
         auto at = std::min(n, (cache_line - reinterpret_cast<std::uintptr_t>(to) % cache_line) % cache_line);
         copy_bytes(to, from, at);
         for (; at + cache_line <= n; at += cache_line)
-            for (std::size_t k = 0; k < cache_line; k += sizeof(word)) {
-                word w;
-                __builtin_memcpy(&w, from + at + k, sizeof w);
-                asm volatile("movntdq %1, %0" : "=m"(*reinterpret_cast<word*>(to + at + k)) : "x"(w));
-            }
+            for (std::size_t k = 0; k < cache_line; k += processor::around) processor::store_around(to + at + k, from + at + k);
         copy_bytes(to + at, from + at, n - at);
         return native_fences::drain();
     }
-#endif
     copy_bytes(to, from, n);
 }
 
@@ -87,14 +81,12 @@ public:
         else if (++slow_ >= convinced) around_ = spell, slow_ = convinced - 1;
     }
     void write(std::byte* to, std::byte const* from, std::size_t n) noexcept {
-#if defined(__x86_64__)
-        if (n >= least) {
+        if (processor::has_ticks && n >= least) {
             if (around_ != 0) return --around_, copy_around(to, from, n);
-            auto const start = __builtin_ia32_rdtsc();
+            auto const start = processor::ticks();
             copy_string(to, from, n);
-            return took(__builtin_ia32_rdtsc() - start, n);
+            return took(processor::ticks() - start, n);
         }
-#endif
         copy_string(to, from, n);
     }
 };

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include <mpt/core/assert.hpp>
+#include <mpt/core/processor.hpp>
 
 namespace mpt::inline v0 {
 
@@ -78,15 +79,6 @@ inline constexpr std::size_t string_copy = 4096;
 }
 } // namespace detail
 
-/// Asks for a line that this core will write soon. Not by the builtin: that asks for a copy to read, unless told -mprfchw.
-inline void fetch_to_write([[maybe_unused]] void const* at) noexcept {
-#if defined(__x86_64__)
-    asm volatile("prefetchw %0" : : "m"(*static_cast<char const*>(at)));
-#else
-    __builtin_prefetch(at, 1);
-#endif
-}
-
 /// Copies n bytes between runs that do not overlap; either pointer may be null when n is 0.
 inline void copy_bytes(std::byte* to, std::byte const* from, std::size_t n) noexcept {
     if (n <= small_copy) copy_small(to, from, n);
@@ -109,13 +101,8 @@ inline constexpr bool sanitized = false;
 /// The same, to memory that another core has in its cache: `rep movsb` takes whole lines without asking for what they held.
 /// origin: bare double copy, half way, AMD EPYC, Zen 5: 2 KiB 128 ns in place of 161, 64 KiB by 4 KiB 1.9 us in place of 2.5
 inline void copy_string(std::byte* to, std::byte const* from, std::size_t n) noexcept {
-#if defined(__x86_64__)
-    if (n >= 1536 && !detail::sanitized) {
-        asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
-        return;
-    }
-#endif
-    copy_bytes(to, from, n);
+    if (processor::copies_strings && n >= 1536 && !detail::sanitized) processor::copy_string(to, from, n);
+    else copy_bytes(to, from, n);
 }
 
 #if defined(__GNUC__) && !defined(__clang__)

@@ -19,13 +19,14 @@
 ///   drain() orders streaming (non-temporal) stores before the release store that publishes them: a release store alone does
 ///   not on x86.
 ///
-///   This is the one header that tools/check_sync.py lets hold a bare fence. ThreadSanitizer does not understand fences:
-///   under it light() and heavy() become no-ops and say so by `invisible`; who uses them then does without: world/bell.hpp takes
-///   a read-modify-write of the flag on both sides, lock/bias.hpp lets nobody in.
+///   This is the one header that tools/check_sync.py lets hold a bare fence; the instruction of drain() is core/processor.hpp's.
+///   ThreadSanitizer does not understand fences: under it light() and heavy() become no-ops and say so by `invisible`; who uses
+///   them then does without: world/bell.hpp takes a read-modify-write of the flag on both sides, lock/bias.hpp lets nobody in.
 #pragma once
 #include <atomic>
 #include <cstdint>
 
+#include <mpt/core/processor.hpp>
 #include <mpt/core/types.hpp>
 
 namespace mpt::inline v0 {
@@ -76,13 +77,7 @@ struct native_fences {
 #endif
     }
     /// After streaming stores, before the store that publishes them.
-    static void drain() noexcept {
-#if defined(__x86_64__)
-        __builtin_ia32_sfence();
-#elif defined(__aarch64__)
-        asm volatile("dmb ishst" ::: "memory");
-#endif
-    }
+    static void drain() noexcept { processor::order_stores(); }
 };
 
 } // namespace mpt::inline v0

@@ -22,6 +22,7 @@
 #pragma once
 #include <utility>
 
+#include <mpt/core/processor.hpp>
 #include <mpt/transport/smp/lending.hpp>
 
 namespace mpt::inline v0::transport {
@@ -300,8 +301,8 @@ private:
                 if (n >= smp::with_turn_buffer && n <= smp::with_turn_buffer + smp::line_room) {
                     n -= smp::with_turn_buffer;
                     c.hold_back();
-                } else if (n > smp::pair_room) return;              // padding
-                else front = l.long_front(), fetch_to_write(front); // as our own, like the line itself
+                } else if (n > smp::pair_room) return;                         // padding
+                else front = l.long_front(), processor::fetch_to_write(front); // as our own, like the line itself
             }
             ++done;
             sink(frame{p, l.op, {front, n}});

@@ -34,6 +34,7 @@
 #include <span>
 #include <vector>
 
+#include <mpt/core/processor.hpp>
 #include <mpt/transport/smp/layout.hpp>
 
 namespace mpt::inline v0::smp {
@@ -139,7 +140,7 @@ public:
         if (n > foreseen || cursor_ >= entries_.size()) return;
         auto const& e = entries_[cursor_];
         if (!e.at->came_back(e.generation)) return;
-        for (std::size_t at = 0; at < n; at += cache_line) fetch_to_write(e.at->data + at);
+        for (std::size_t at = 0; at < n; at += cache_line) processor::fetch_to_write(e.at->data + at);
     }
     /// The loan was never sent.
     void revoke(std::uint32_t i) noexcept { entries_[i].at->give_back(entries_[i].generation); }

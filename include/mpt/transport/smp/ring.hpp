@@ -16,6 +16,7 @@
 ///   Limit    lines is a power of two, at least 4.
 ///   Tests    test/transport_smp_ring_test.cpp, test/model/ring_model_test.cpp
 #pragma once
+#include <mpt/core/processor.hpp>
 #include <mpt/transport/smp/line.hpp>
 
 namespace mpt::inline v0::smp {
@@ -49,7 +50,7 @@ public:
             if (!refresh()) return nullptr;
         --room_;
         if (room_ > ahead) [[likely]] // a cell that the reader is through with
-            fetch_to_write(cells_ + ((head_ + ahead) & mask_));
+            processor::fetch_to_write(cells_ + ((head_ + ahead) & mask_));
         return cells_ + (head_++ & mask_);
     }
 

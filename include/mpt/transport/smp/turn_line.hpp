@@ -27,6 +27,7 @@
 #include <string_view>
 #include <utility>
 
+#include <mpt/core/processor.hpp>
 #include <mpt/transport/smp/line.hpp>
 
 namespace mpt::inline v0::smp {
@@ -42,14 +43,7 @@ enum class look : std::uint8_t { loading, owning };
 ///   AMD EPYC, Zen 5, a cache in common   loading 42-62 / 49 (with the ticket lock 54) ns    owning 29 / 30-51 (30-47) ns
 ///   AMD EPYC, Zen 5, two caches          loading 180-200 / 183 (192) ns                     owning 125 / 120 (120) ns
 ///   Intel Xeon, Granite Rapids           loading 63 ns, where a line for each direction takes 130: it does hand lines over
-inline look natural_look() noexcept {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    return __builtin_cpu_is("amd") ? look::owning : look::loading;
-#else
-    return look::loading;
-#endif
-}
+inline look natural_look() noexcept { return processor::is_of_amd() ? look::owning : look::loading; }
 /// MPT_LOOK.
 inline look look_of(std::string_view word) noexcept {
     return word == "owning" ? look::owning : word == "loading" ? look::loading : natural_look();

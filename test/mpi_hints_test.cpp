@@ -50,6 +50,15 @@ TEST(mpi_hints, what_is_settled_when_a_window_is_made_stays) {
     EXPECT_FALSE(hints::never_locked(w));
 }
 
+TEST(mpi_hints, memory_begins_at_a_power_of_two_or_anywhere) {
+    auto const of = [](char const* value) { return hints::alignment(info_of({{"mpi_minimum_memory_alignment", value}})); };
+    EXPECT_EQ(hints::alignment(info_of({})), 1u);
+    EXPECT_EQ(of("1"), 1u);
+    EXPECT_EQ(of("65536"), 65536u);
+    EXPECT_EQ(of("1073741824"), 1u << 30);
+    for (auto const* no : {"", "0", "3", "-64", "65537", "2147483648", "64 KB", "true"}) EXPECT_EQ(of(no), 1u) << no;
+}
+
 TEST(mpi_hints, kinds_of_memory_that_are_provided_are_two_and_their_parts_that_are_wanted) {
     EXPECT_EQ(hints::kinds_provided(""), "mpi,system");
     EXPECT_EQ(hints::kinds_provided("system, MPI"), "mpi,system");

@@ -216,6 +216,27 @@ TYPED_TEST(mpi_window, a_window_has_a_name_hints_and_attributes) {
     });
 }
 
+TYPED_TEST(mpi_window, memory_begins_where_the_hint_says) {
+    this->job(3, [](auto world) {
+        mpt::info wanted;
+        wanted.set("mpi_minimum_memory_alignment", "65536");
+        auto const is_aligned = [](auto part) { return reinterpret_cast<std::uintptr_t>(part.data()) % 65536 == 0; };
+        int const me = world.rank(), next = (me + 1) % 3;
+        auto const use = [&](auto const& memory, bool each) {
+            mpt::window const before{world, mpt::allocated<std::int64_t>(1)}; // not everything begins there by chance
+            mpt::window w{world, memory, wanted};
+            EXPECT_TRUE(is_aligned(w.local()) || (!each && me != 0));
+            w.fence();
+            w.put(std::int64_t{7 + me}, next, 2);
+            w.fence();
+            EXPECT_EQ(w.local()[2], 7 + (me + 2) % 3);
+        };
+        use(mpt::allocated<std::int64_t>(3), true);
+        use(mpt::shared_memory<std::int64_t>(3), true);
+        use(mpt::shared_memory<std::int64_t>(3, true), false);
+    });
+}
+
 /// Who throws waits for nobody; the others hear of it.
 TYPED_TEST(mpi_window, an_exception_passes_a_window) {
     EXPECT_THROW(this->job(2,

@@ -150,8 +150,8 @@ void free_orphans(binding& b);
 void leave_windows(binding& b);
 /// Where memory shall come from: as usual, but for what a call's info object says (mem/wishes.hpp).
 mem::wish placement_wanted(mem::wish const& usual, info_object const* hints);
-/// What the hint mpi_minimum_memory_alignment asks for beyond what every allocation has. A value that is no power of two is ignored.
-std::size_t alignment_wanted(info_object const* hints);
+/// What the hint mpi_minimum_memory_alignment asks for (mpi/hints.hpp).
+std::size_t alignment_wanted(info_object const* given);
 
 /// Calls are allowed between these. The last end of all waits until what was sent has left this process.
 void begin_use(binding& b, use what);

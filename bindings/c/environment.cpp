@@ -2,11 +2,12 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstring>
 #include <string_view>
 #include <utility>
+
+#include <mpt/mpi/hints.hpp>
 
 #include "binding.hpp"
 #include "buffered.hpp"
@@ -16,8 +17,6 @@
 namespace mpt::c {
 
 namespace {
-
-constexpr std::size_t most_alignment = 1u << 30; // that a hint is followed to
 
 /// Whether MPI was entered and left may be asked by any thread at any time.
 stage stage_of(binding& b) {
@@ -97,11 +96,7 @@ void enter(call& on, int level, std::span<char const* const> arguments) {
 
 } // namespace
 
-std::size_t alignment_wanted(info_object const* hints) {
-    auto const value = hints ? hints->hints.get("mpi_minimum_memory_alignment") : std::nullopt;
-    auto const n = static_cast<std::size_t>(value ? as_integer(*value).value_or(1) : 1);
-    return std::has_single_bit(n) && n <= most_alignment ? n : 1;
-}
+std::size_t alignment_wanted(info_object const* given) { return given ? hints::alignment(given->hints) : 1; }
 
 mem::wish placement_wanted(mem::wish const& usual, info_object const* hints) {
     if (!hints) return usual;

@@ -2,6 +2,7 @@
 #include <mpt/mpi/hints.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 namespace mpt::inline v0::hints {
@@ -121,5 +122,12 @@ info shown(of_window const& values) {
 bool noncontiguous(of_window const& values) { return values[noncontiguous_parts] == "true"; }
 bool never_locked(of_window const& values) { return values[locks] == "true"; }
 bool rows_locked(of_window const& values) { return as_integer(values[granularity]).value_or(0) > processors_word; }
+
+std::size_t alignment(info const& given) {
+    constexpr std::size_t most = 1u << 30;
+    auto const value = given.get("mpi_minimum_memory_alignment");
+    auto const n = static_cast<std::size_t>(value ? as_integer(*value).value_or(1) : 1);
+    return std::has_single_bit(n) && n <= most ? n : 1;
+}
 
 } // namespace mpt::inline v0::hints

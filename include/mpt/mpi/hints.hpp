@@ -2,6 +2,7 @@
 ///
 ///        communicator    a set of the standard's five assertions, a bit for each
 ///        window          seven texts; two of them are settled when the window is made
+///        memory          where what is allocated begins
 ///
 ///        both            which kinds of memory their buffers are of, where the program says so (section 11.4.3)
 ///
@@ -9,6 +10,7 @@
 ///
 ///   Tests   test/mpi_hints_test.cpp    Source MPI-4.1 sections 7.4.4 and 12.2.1
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,5 +44,9 @@ bool noncontiguous(of_window const& values);
 bool never_locked(of_window const& values);
 /// Accumulates are of more at a time than a processor changes at once.
 bool rows_locked(of_window const& values);
+
+/// What mpi_minimum_memory_alignment asks for beyond what every allocation has, a power of two. Any other value, and more than 1 GiB, is
+/// ignored.
+std::size_t alignment(info const& given);
 
 } // namespace mpt::inline v0::hints

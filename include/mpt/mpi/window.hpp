@@ -19,7 +19,8 @@
 ///
 ///        w.put({column, 4, type}, 1, {100, 4, type});                 elements of any layout at both sides, from element 100 on
 ///
-///   A window has a name, hints (mpi/hints.hpp) and attributes (mpi/caching.hpp).
+///   A window has a name, hints (mpi/hints.hpp) and attributes (mpi/caching.hpp). Its memory of mpt's begins where
+///   mpi_minimum_memory_alignment says: what each rank allocates, and of shared parts that follow each other the first.
 ///
 ///   Elements are trivially copyable; those of accumulates, fetch_and_op and compare_and_swap are numbers (arithmetic types, std::complex),
 ///   and their operations those of mpi/operations.hpp, and mpt::replace. Every operation is complete here when it returns.
@@ -134,7 +135,7 @@ public:
     template <class Errors>
     window(communicator_view<Stack, Errors> const& on, window_memory<T> const& memory, info const& given = {})
         : hints_{hints::made_with(given)},
-          w_{rma::make_window(*on.native().run, team_of(on.native()), with_hints(memory.what, hints_))} {}
+          w_{rma::make_window(*on.native().run, team_of(on.native()), with_hints(memory.what, hints_, given))} {}
     window(window&&) noexcept = default;
     window& operator=(window&&) = delete;
     ~window() {
@@ -293,9 +294,10 @@ private:
     static coll::team<Stack> team_of(communicator_state<Stack> const& s) noexcept {
         return {s.wire, s.who, s.me, s.rooted_calls};
     }
-    static rma::wanted with_hints(rma::wanted w, hints::of_window const& h) {
+    static rma::wanted with_hints(rma::wanted w, hints::of_window const& h, info const& given) {
         w.contiguous = w.contiguous && !hints::noncontiguous(h);
         w.rows_locked = hints::rows_locked(h);
+        w.alignment = hints::alignment(given);
         return w;
     }
     static std::span<T> elements(rma::part const& p) noexcept { return {reinterpret_cast<T*>(p.base), p.size / sizeof(T)}; }

@@ -37,7 +37,8 @@ consteval auto rows_of_shmem() {
         count ("MPT_REGISTERED_THREADS", 1024, 0, 1'000'000, local,
             "threads of a PE that may be registered at once (shmemx_thread_register)", guess, {"SHMEM_MAX_THREADS"}),
         toggle("MPT_TEAM_NODE", state::on, job,
-            "reductions of OpenSHMEM's teams go through memory that PEs share; off: by messages",
+            "reductions of OpenSHMEM, of teams and of active sets, go through memory that PEs share; off: by messages, "
+            "as MPT_ALLREDUCE_SHORT and MPT_ALLREDUCE_HALVES say",
             guess, {"SHMEM_TEAM_SMP_REDUCE"}),
         toggle("MPT_PUT_EARLY", state::on, local,
             "a put of OpenSHMEM that the PE's agent does returns before it is done there", guess, {"SHMEM_DMAPP_PUT_NBI"}),

@@ -31,7 +31,7 @@
 namespace mpt::inline v0::protocol {
 
 /// Max: largest message that goes this way, unless MPT_EAGER_MAX says otherwise.
-template <bytes Max = 32_KiB> struct e1 : eager {
+template <bytes Max = 128_KiB> struct e1 : eager {
     using kind = mpt::kind::protocol;
     static constexpr std::string_view name = "e1";
     static constexpr bytes most = Max;

@@ -38,7 +38,7 @@ namespace mpt::inline v0::protocol {
 
 /// The numbers a user may change, copied from the configuration table when the lane is made.
 struct engine_limits {
-    std::uint64_t eager_max = 32_KiB;      // largest message that goes by E1 (MPT_EAGER_MAX)
+    std::uint64_t eager_max = 128_KiB;     // largest message that goes by E1 (MPT_EAGER_MAX)
     std::uint64_t unexpected_max = 16_MiB; // payload kept before senders are throttled (MPT_UNEXPECTED_MAX)
     std::uint64_t chunk = 32_KiB;          // of the pipelined double copy (MPT_CHUNK)
     std::uint64_t single_copy_min = 8_KiB; // smallest message read straight from the sender (MPT_SINGLE_COPY_SIZE)

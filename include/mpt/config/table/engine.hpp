@@ -41,10 +41,10 @@ consteval auto rows_of_engine() {
             "cache lines of a mailbox ring", guess),
         count ("MPT_HOT_PEERS", 16, 1, 4096, job,
             "peers whose rings are polled every time; the others when their counters moved", guess),
-        size  ("MPT_EAGER_MAX", 32_KiB, 0_B, 1_MiB, job,
+        size  ("MPT_EAGER_MAX", 128_KiB, 0_B, 1_MiB, job,
             "largest message sent through a lent buffer (E1); above it, rendezvous", measured),
         count ("MPT_LOANS", 64, 1, 4096, job, "buffers of a lane that E1 lends", guess),
-        size  ("MPT_LOAN_BYTES", 32_KiB, 256_B, 1_MiB, job, "bytes of one such buffer", guess),
+        size  ("MPT_LOAN_BYTES", 128_KiB, 256_B, 1_MiB, job, "bytes of one such buffer", measured),
         size  ("MPT_AWAITED_MAX", 512_KiB, 0_B, 16_MiB, job,
             "largest answer sent through the buffer that both ranks write by turns; with MPT_EAGER_MAX below "
             "MPT_LOAN_BYTES none is longer than that",

@@ -51,6 +51,22 @@ TEST(copy_small, moves_every_length_exactly_from_and_to_every_alignment) {
     }
 }
 
+TEST(copy_each_once, moves_every_length_exactly_from_and_to_every_alignment_and_within_itself) {
+    for (std::size_t n = 0; n <= 200; ++n)
+        for (std::size_t shift = 0; shift < 16; ++shift) {
+            auto const from = numbered(256);
+            bytes_of to(256);
+            mpt::copy_each_once(to.data() + 16 + shift, from.data() + (shift * 5) % 16, n);
+            for (std::size_t i = 0; i < to.size(); ++i) {
+                bool const inside = i >= 16 + shift && i < 16 + shift + n;
+                ASSERT_EQ(to[i], inside ? from[i - 16 - shift + (shift * 5) % 16] : std::byte{}) << n << " bytes, " << shift;
+            }
+            auto here = numbered(256);
+            mpt::copy_each_once(here.data() + 16, here.data() + 16 + shift, n);
+            for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(here[16 + i], from[16 + shift + i]) << n << " bytes, " << shift;
+        }
+}
+
 TEST(copy_small, survives_overlap_in_both_directions) {
     for (std::size_t n = 1; n <= mpt::small_copy; ++n) {
         for (int const by : {-17, -3, 3, 17}) {

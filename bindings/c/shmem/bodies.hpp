@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <mpt/core/atomics.hpp>
+#include <mpt/core/cursor.hpp>
 #include <mpt/shmem/compare.hpp>
 
 #include "asking.hpp"
@@ -40,7 +41,7 @@ inline void move_word(void* into, void const* from, std::size_t n) noexcept {
 }
 /// Apart, so that words need no stack.
 [[gnu::noinline]] inline void put_bytes(shmem_ctx_t ctx, void* at, void const* source, std::size_t n, int pe) {
-    std::memmove(at, source, n);
+    copy_each_once(static_cast<std::byte*>(at), static_cast<std::byte const*>(source), n);
     told(ctx, pe);
 }
 
@@ -68,7 +69,7 @@ inline void told_later(shmem_ctx_t ctx, int pe) {
         far::ring_at_quiet(ctx, pe);
 }
 [[gnu::noinline]] inline void put_bytes_later(shmem_ctx_t ctx, void* at, void const* source, std::size_t n, int pe) {
-    std::memmove(at, source, n);
+    copy_each_once(static_cast<std::byte*>(at), static_cast<std::byte const*>(source), n);
     told_later(ctx, pe);
 }
 inline void put_later(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {

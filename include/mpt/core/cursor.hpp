@@ -13,6 +13,7 @@
 ///   Limit   what a source or sink points to must outlive it; nothing is owned, nothing allocates, nothing throws.
 ///   Tests   test/core_cursor_test.cpp
 #pragma once
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -84,6 +85,30 @@ inline void copy_bytes(std::byte* to, std::byte const* from, std::size_t n) noex
     if (n <= small_copy) copy_small(to, from, n);
     else if (n - detail::string_copy < detail::string_copy) detail::copy_in_steps(to, from, n);
     else std::memcpy(to, from, n);
+}
+
+namespace detail {
+/// One store, which the compiler neither splits nor joins with others.
+template <class Word> void store_once(std::byte*& to, std::byte const*& from, std::size_t& n) noexcept {
+    using anywhere [[gnu::may_alias, gnu::aligned(1)]] = Word;
+    Word w;
+    __builtin_memcpy(&w, from, sizeof w);
+    *reinterpret_cast<anywhere volatile*>(to) = w;
+    to += sizeof w, from += sizeof w, n -= sizeof w;
+}
+} // namespace detail
+
+/// The same for a run that another core may look into meanwhile: of up to small_copy bytes each word is written once, one after the other, and
+/// the runs may overlap. A string function writes some twice: who saw the last word and wrote there itself would lose what it wrote.
+inline void copy_each_once(std::byte* to, std::byte const* from, std::size_t n) noexcept {
+    if (n > small_copy) return static_cast<void>(std::memmove(to, from, n));
+    std::array<std::byte, small_copy> held;
+    copy_small(held.data(), from, n);
+    from = held.data();
+    while (n >= 8) detail::store_once<std::uint64_t>(to, from, n);
+    if (n >= 4) detail::store_once<std::uint32_t>(to, from, n);
+    if (n >= 2) detail::store_once<std::uint16_t>(to, from, n);
+    if (n != 0) detail::store_once<std::uint8_t>(to, from, n);
 }
 
 namespace detail {

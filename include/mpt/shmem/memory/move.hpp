@@ -55,7 +55,7 @@ template <class Stack> void memory<Stack>::not_symmetric(char const* call, void 
 template <class Stack> void memory<Stack>::put(void* dest, void const* source, std::size_t n, rank pe) {
     if (!is_direct(dest)) [[unlikely]]
         return put_far(dest, source, n, pe);
-    copy_bytes(at(dest, pe), static_cast<std::byte const*>(source), n);
+    copy_each_once(at(dest, pe), static_cast<std::byte const*>(source), n);
     told(pe);
 }
 template <class Stack> void memory<Stack>::get(void* dest, void const* source, std::size_t n, rank pe) {

@@ -134,7 +134,7 @@ template <class Stack> template <atomic_integer T> void memory<Stack>::bit_xor(T
 template <class Stack> void memory<Stack>::put_signal(void* dest, void const* source, std::size_t n, std::uint64_t* word,
                                                       std::uint64_t value, signal_op op, rank pe) {
     if (is_direct(dest)) [[likely]]
-        copy_bytes(at(dest, pe), static_cast<std::byte const*>(source), n);
+        copy_each_once(at(dest, pe), static_cast<std::byte const*>(source), n);
     else {
         if (!is_direct(word) && put_signal_far(dest, source, n, word, value, op, pe)) return ring(pe);
         put_far(dest, source, n, pe);

@@ -88,12 +88,12 @@ inline void copy_bytes(std::byte* to, std::byte const* from, std::size_t n) noex
 }
 
 namespace detail {
-/// One store, which the compiler neither splits nor joins with others.
+/// One store, which the compiler does not join with others.
 template <class Word> void store_once(std::byte*& to, std::byte const*& from, std::size_t& n) noexcept {
-    using anywhere [[gnu::may_alias, gnu::aligned(1)]] = Word;
     Word w;
     __builtin_memcpy(&w, from, sizeof w);
-    *reinterpret_cast<anywhere volatile*>(to) = w;
+    __builtin_memcpy(to, &w, sizeof w);
+    processor::is_read(to);
     to += sizeof w, from += sizeof w, n -= sizeof w;
 }
 } // namespace detail

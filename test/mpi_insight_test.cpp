@@ -232,7 +232,7 @@ TEST(mpi_insight_copies, a_rendezvous_of_two_layouts_copies_once) {
     for (bool const sender_waits : {false, true}) {
         // A sender that waits in mpt helps with pieces, unless it is told not to.
         auto const values = config::values{}.set<"MPT_PIPELINE_MAX">(sender_waits ? "0" : "1T");
-        for (std::size_t const n : {std::size_t{1} << 16, std::size_t{1} << 20, std::size_t{1} << 23}) {
+        for (std::size_t const n : {std::size_t{1} << 18, std::size_t{1} << 20, std::size_t{1} << 23}) {
             std::latch received{1};
             local_job<local_stack>(2, values, [&](environment<local_stack>& env) {
                 auto const away = [&](auto&) {

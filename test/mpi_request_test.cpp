@@ -250,7 +250,7 @@ TYPED_TEST(mpi_request, an_exception_waits_for_no_peer_that_an_exception_has_tak
 
 TYPED_TEST(mpi_request, in_an_ended_job_nobody_reads_or_writes_a_buffer_that_its_owner_took_back) {
     test::watchdog const guard{"buffers in an ended job"};
-    for (std::size_t n : {10'000u, 30'000u, 300'000u}) { // one piece, several
+    for (std::size_t n : {35'000u, 60'000u, 300'000u}) { // announced: one piece, several
         auto const ones = counted(n, 1);
         auto data = ones;
         std::vector<int> got(n, 7);

@@ -209,7 +209,7 @@ TEST(protocol_engine_loans, a_blocking_send_and_receive_of_them_take_no_request)
     EXPECT_EQ(all[1].counted().received_by(way::loan).bytes, bytes);
     EXPECT_EQ(all[0].requests_alive() + all[1].requests_alive(), requests);
     EXPECT_TRUE(all[0].drained());
-    std::vector<std::byte> const more(32 * 1024 + 1);
+    std::vector<std::byte> const more(128 * 1024 + 1);
     EXPECT_FALSE(all[0].send_now(1, here, 3, more.data(), more.size())) << "it is announced first";
 }
 
@@ -295,7 +295,7 @@ TEST(protocol_engine_loans, a_long_answer_goes_by_one_loan_and_needs_no_other) {
 TEST(protocol_engine_loans, a_long_one_is_announced_where_it_is_no_answer_or_synchronous_or_rendezvous_is_wanted) {
     for (bool const lowered : {false, true}) {
         mpt::test::engines<mpt::transport::smp<>> all{2};
-        auto const data = pattern(100000, 1);
+        auto const data = pattern(200000, 1);
         std::vector<std::byte> into(data.size());
         std::byte question{};
         if (lowered) all[0].tune({.eager_max = 4_KiB});

@@ -191,7 +191,7 @@ TEST(CTools, WhatIsWrittenBeforeInitRulesTheEnvironment) {
     size_cvar const eager{"MPT_EAGER_MAX"};
     cvar<unsigned> const lanes{"MPT_LANES"};
     cvar<int> const wait{"MPT_WAIT"}, both{"MPT_BOTH_ENDS"};
-    EXPECT_EQ(eager.get(), 32768u);
+    EXPECT_EQ(eager.get(), 131072u);
     EXPECT_EQ(eager.set(100), MPI_SUCCESS);
     EXPECT_EQ(lanes.set(3), MPI_SUCCESS);
     EXPECT_EQ(wait.set(3), MPI_SUCCESS);

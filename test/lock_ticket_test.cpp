@@ -100,8 +100,10 @@ TEST(ticket, lets_a_favoured_caller_in_without_a_ticket_whatever_the_mode_and_ot
         return n;
     };
     auto const before = drawn();
-    for (int i = 0; i < 100; ++i) mpt::guard{*lock};
-    EXPECT_EQ(drawn(), before);
+    for (int i = 0; i < 100; ++i) {
+        mpt::guard const g{*lock};
+        EXPECT_EQ(drawn(), before);
+    }
     pass_to_and_fro(*lock, 1'000);
     EXPECT_GT(drawn(), before);
 }

@@ -70,7 +70,7 @@ class crossing {
     std::uint8_t around_ = 0; // writes to come that go around the caches
 
 public:
-    static constexpr std::size_t least = 2_KiB; // what is worth a look at the clock
+    static constexpr std::size_t least = 4_KiB; // what is worth a look at the clock
     static constexpr std::uint8_t convinced = 3, spell = 64;
 
     /// Will the next write go around the caches?

@@ -64,6 +64,32 @@ TYPED_TEST(coll_alltoall, every_pair_may_have_a_size_and_layouts_of_its_own) {
     });
 }
 
+/// More than alltoall_at_once by the even ranks.
+std::size_t much_between(int r, int q) { return r % 2 == 0 ? 250'000 + static_cast<std::size_t>(q) : 5'000; }
+
+TYPED_TEST(coll_alltoall, ranks_that_send_much_go_in_pairs_while_others_go_at_once) {
+    random_steps<TestFixture>(5, 4, [](auto const& team, dice& common, dice& own) {
+        auto const seed = common.seed();
+        pieces mine, all;
+        for (int r = 0; r < team.size(); ++r)
+            mine.emplace_back(much_between(team.me(), r), own), all.emplace_back(much_between(r, team.me()), own);
+        brought(team, seed, mine);
+        either_way(team, common, [&](auto const& t) { coll::alltoallv(t, out_of(mine), into(all)); });
+        came(team, seed, all);
+    });
+}
+
+TYPED_TEST(coll_alltoall, large_pieces_of_one_size_go_in_pairs) {
+    random_steps<TestFixture>(4, 3, [](auto const& team, dice& common, dice& own) {
+        auto const seed = common.seed();
+        pieces mine, all;
+        for (int r = 0; r < team.size(); ++r) mine.emplace_back(300'000, own), all.emplace_back(300'000, own);
+        brought(team, seed, mine);
+        either_way(team, common, [&](auto const& t) { coll::alltoall(t, out_of(mine), into(all)); });
+        came(team, seed, all);
+    });
+}
+
 TYPED_TEST(coll_alltoall, in_place_what_came_takes_the_place_of_what_left) {
     random_steps<TestFixture>(16, 15, [](auto const& team, dice& common, dice& own) {
         auto const seed = common.seed();

@@ -55,21 +55,20 @@ template <team_type Team> void alltoall_doubling(Team const& t, std::size_t size
 /// ranks, 16 KiB 310 / 550, 32 KiB 1360 / 880
 inline constexpr std::size_t alltoall_at_once = 448_KiB;
 
-/// From place to place; not a rank's own piece. Ranks that send more than others may go in pairs while those go at once: the messages are
-/// the same.
-template <team_type Team> void alltoall_pairwise(Team const& t, by_rank<source> mine, by_rank<sink> all) {
+/// From place to place, at once or in pairs; not a rank's own piece. Ranks that send more than others may go in pairs while those go at once:
+/// the messages are the same.
+template <team_type Team> void alltoall_direct(Team const& t, by_rank<source> mine, by_rank<sink> all) {
     auto const n = t.size(), me = t.me().value;
-    std::size_t bytes = 0;
-    for (std::int32_t r = 0; r < n; ++r)
-        if (r != me) bytes += mine(r).size();
-    if (n > 2 && bytes <= alltoall_at_once) {
+    if (n > 2) {
         std::vector<incoming> in;
         std::vector<outgoing> out;
-        for (std::int32_t k = 1; k < n; ++k) {
+        std::size_t bytes = 0;
+        for (std::int32_t k = 1; k < n && bytes <= alltoall_at_once; ++k) {
             auto const to = (me + k) % n, from = (me - k + n) % n;
             in.push_back({from, all(from)}), out.push_back({to, mine(to)});
+            bytes += out.back().data.size();
         }
-        return t.exchange_all(in, out, speaker::alltoall);
+        if (bytes <= alltoall_at_once) return t.exchange_all(in, out, speaker::alltoall);
     }
     for (std::int32_t k = 1; k < n; ++k) {
         auto const to = (me + k) % n, from = (me - k + n) % n;
@@ -83,7 +82,7 @@ template <team_type Team> void alltoall_pairwise(Team const& t, by_rank<source> 
 template <team_type Team> void alltoallv(Team const& t, by_rank<source> mine, by_rank<sink> all) {
     to_the_end(t, [&](auto const& team) {
         team.keep(mine(t.me()), all(t.me()));
-        detail::alltoall_pairwise(team, mine, all);
+        detail::alltoall_direct(team, mine, all);
     });
 }
 
@@ -101,7 +100,7 @@ template <team_type Team> void alltoall(Team const& t, by_rank<source> mine, by_
         if constexpr (may_share<Team>)
             if (detail::alltoall_together(team, size, mine, all)) return;
         if (size > t.template limit<"MPT_ALLTOALL_SHORT">() || t.size() < alltoall_doubling_ranks)
-            detail::alltoall_pairwise(team, mine, all);
+            detail::alltoall_direct(team, mine, all);
         else detail::alltoall_doubling(team, size, mine, all);
     });
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <random>
 #include <vector>
@@ -49,6 +50,34 @@ TEST(copy_small, moves_every_length_exactly_from_and_to_every_alignment) {
             }
         }
     }
+}
+
+/// Two runs of n bytes whose addresses are `ahead` apart but for the page, and bytes around the first.
+struct aliased_runs {
+    static constexpr std::size_t page = 4096, around = 64;
+    std::vector<std::byte> to_memory, from_memory;
+    std::byte *to, *from;
+    aliased_runs(std::size_t n, std::size_t ahead) : to_memory(n + 4 * page, std::byte{0xee}), from_memory(n + 4 * page) {
+        for (std::size_t i = 0; i < from_memory.size(); ++i) from_memory[i] = static_cast<std::byte>(i * 7 % 251);
+        auto const up = [](std::byte* p) { return p + (page - reinterpret_cast<std::uintptr_t>(p) % page) + around; };
+        to = up(to_memory.data()) + ahead, from = up(from_memory.data());
+    }
+    bool is_exact(std::size_t n) const {
+        return std::equal(to, to + n, from) && std::all_of(to - around, to, [](std::byte b) { return b == std::byte{0xee}; }) &&
+               std::all_of(to + n, to + n + around, [](std::byte b) { return b == std::byte{0xee}; });
+    }
+};
+
+TEST(copy_bytes, moves_exactly_what_lies_just_behind_but_for_the_page) {
+    using copies = void(std::byte*, std::byte const*, std::size_t) noexcept;
+    for (copies* const copy : {&mpt::copy_bytes, &mpt::copy_string, &mpt::copy_each_once})
+        for (std::size_t const n : {1535, 1536, 4095, 4096, 4097, 4223, 8191, 8192, 12'345, 70'001})
+            for (std::size_t ahead = 0; ahead < 40; ++ahead) {
+                aliased_runs const r{n, ahead};
+                EXPECT_EQ(mpt::detail::aliases(r.to, r.from), ahead >= 1 && ahead < 32);
+                copy(r.to, r.from, n);
+                ASSERT_TRUE(r.is_exact(n)) << n << " bytes, " << ahead << " ahead";
+            }
 }
 
 TEST(copy_each_once, moves_every_length_exactly_from_and_to_every_alignment_and_within_itself) {

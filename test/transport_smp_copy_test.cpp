@@ -51,6 +51,31 @@ TEST_F(smp_copy, memory_that_is_not_mapped_is_a_bad_address_also_behind_good_pag
     EXPECT_EQ(smp::read_process(smp::own_process(), into.data(), 4096, 16), status::bad_address);
 }
 
+TEST_F(smp_copy, what_lies_just_behind_but_for_the_page_is_moved_exactly_or_is_a_bad_address) {
+    constexpr std::size_t page = 4096;
+    for (std::size_t const n : {8191, 8192, 33'000, 140'001})
+        for (std::size_t const ahead : {0, 1, 16, 31, 32}) {
+            mapping const a{160'000}, b{160'000};
+            for (std::size_t i = 0; i < n; ++i) a.at[page + i] = static_cast<std::byte>(i * 7 % 251);
+            auto* const from = a.at + page;
+            auto* const to = b.at + page + ahead;
+            EXPECT_EQ(smp::read_process(smp::own_process(), to, address(from), n), status::ok);
+            EXPECT_TRUE(std::equal(from, from + n, to)) << n << ", " << ahead;
+            EXPECT_TRUE(to[-1] == std::byte{} && to[n] == std::byte{}) << n << ", " << ahead;
+            std::fill_n(to, n, std::byte{});
+            EXPECT_EQ(smp::write_process(smp::own_process(), address(to), from, n), status::ok);
+            EXPECT_TRUE(std::equal(from, from + n, to)) << n << ", " << ahead;
+            EXPECT_TRUE(to[-1] == std::byte{} && to[n] == std::byte{}) << n << ", " << ahead;
+        }
+    mapping const good{8 * page}, bad{8 * page};
+    ASSERT_EQ(::mprotect(bad.at + 4 * page, 4 * page, PROT_NONE), 0);
+    auto const me = smp::own_process();
+    EXPECT_EQ(smp::read_process(me, bad.at + 16, address(good.at), 7 * page), status::bad_address) << "ours to write";
+    EXPECT_EQ(smp::read_process(me, good.at + 16, address(bad.at), 7 * page), status::bad_address) << "theirs to read";
+    EXPECT_EQ(smp::write_process(me, address(good.at) + 16, bad.at, 7 * page), status::bad_address) << "ours to read";
+    EXPECT_EQ(smp::write_process(me, address(bad.at) + 16, good.at, 7 * page), status::bad_address) << "theirs to write";
+}
+
 TEST_F(smp_copy, runs_go_to_runs_of_other_lengths_and_a_page_that_is_not_there_is_a_bad_address) {
     mapping const m{4 * 4096};
     for (std::size_t i = 0; i < m.n; ++i) m.at[i] = static_cast<std::byte>(i % 251);

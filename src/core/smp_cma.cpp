@@ -42,6 +42,26 @@ status move_all(call& one, std::int32_t pid, std::uint64_t mine, std::uint64_t t
     return status::ok;
 }
 
+/// The kernel copies as copy_string does, and as slowly where one run lies just behind the other but for the page. Pieces are then moved to
+/// a place of our own in between, where they lie just behind neither. The kernel tries the ends of ours first: a buffer that is not there
+/// stays a bad address.
+/// origin: 16 bytes ahead, AMD EPYC, Zen 3, Linux 6.18, 64 KiB / 1 MiB: 12 / 156 us in place of 29 / 843; else they take 7 / 102
+bool copies_slowly(std::uint64_t to, std::uint64_t from, std::size_t n) noexcept {
+    return n >= 2 * detail::string_copy && processor::is_of_amd() &&
+           detail::aliases(reinterpret_cast<std::byte const*>(to), reinterpret_cast<std::byte const*>(from));
+}
+/// move(held, at, bytes) for each piece, until one is not ok.
+template <class Move>
+status in_between(call& one, std::int32_t pid, std::uint64_t mine, std::uint64_t theirs, std::size_t n, Move move) noexcept {
+    constexpr std::size_t page = 4096, piece = 8 * page;
+    alignas(page) std::array<std::byte, page + cache_line + piece> between;
+    auto* const held = between.data() + theirs % page + cache_line;
+    auto s = move_all(one, pid, mine, theirs, 1);
+    if (s == status::ok) s = move_all(one, pid, mine + n - 1, theirs + n - 1, 1);
+    for (std::size_t at = 0; at < n && s == status::ok; at += piece) s = move(held, at, std::min(piece, n - at));
+    return s;
+}
+
 using vectors = std::array<iovec, most_runs_per_get>;
 std::span<iovec> vectors_of(vectors& all, std::span<memory_run const> runs, std::uint64_t base) noexcept {
     auto const n = std::min(runs.size(), all.size());
@@ -81,10 +101,25 @@ status write_process_runs(std::int32_t pid, std::span<memory_run const> from, st
     return move_runs(::process_vm_writev, pid, from, into, theirs);
 }
 status read_process(std::int32_t pid, void* into, std::uint64_t from, std::size_t n) noexcept {
-    return move_all(::process_vm_readv, pid, reinterpret_cast<std::uintptr_t>(into), from, n);
+    auto const mine = reinterpret_cast<std::uintptr_t>(into);
+    auto& read = ::process_vm_readv;
+    if (!copies_slowly(mine, from, n)) [[likely]]
+        return move_all(read, pid, mine, from, n);
+    return in_between(read, pid, mine, from, n, [=](std::byte* held, std::size_t at, std::size_t bytes) noexcept {
+        auto const s = move_all(read, pid, reinterpret_cast<std::uintptr_t>(held), from + at, bytes);
+        if (s == status::ok) copy_bytes(static_cast<std::byte*>(into) + at, held, bytes);
+        return s;
+    });
 }
 status write_process(std::int32_t pid, std::uint64_t into, void const* from, std::size_t n) noexcept {
-    return move_all(::process_vm_writev, pid, reinterpret_cast<std::uintptr_t>(from), into, n);
+    auto const mine = reinterpret_cast<std::uintptr_t>(from);
+    auto& write = ::process_vm_writev;
+    if (!copies_slowly(into, mine, n)) [[likely]]
+        return move_all(write, pid, mine, into, n);
+    return in_between(write, pid, mine, into, n, [=](std::byte* held, std::size_t at, std::size_t bytes) noexcept {
+        copy_bytes(held, static_cast<std::byte const*>(from) + at, bytes);
+        return move_all(write, pid, reinterpret_cast<std::uintptr_t>(held), into + at, bytes);
+    });
 }
 std::int32_t own_process() noexcept { return static_cast<std::int32_t>(::getpid()); }
 

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -73,9 +74,20 @@ namespace detail {
 /// origin: 4 KiB to the other core and back as loans, AMD EPYC, Zen 5, glibc 2.36: 200 ns half way in place of 330
 inline constexpr std::size_t string_copy = 4096;
 
-[[gnu::noinline]] inline void copy_in_steps(std::byte* to, std::byte const* from, std::size_t n) noexcept {
+/// A copy from front to back would load, time and again, what lies where it has just stored, but for the page: the processor takes the one
+/// for the other, and waits. What malloc gives for large requests begins 16 bytes after a page, so that it is what a program's buffers do.
+inline bool aliases(std::byte const* to, std::byte const* from) noexcept {
+    return (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from) - 1) % 4096 < 31;
+}
+/// src/core/cursor.cpp. Copies such runs, a page at a time, each from back to front.
+/// origin: 16 bytes ahead, AMD EPYC, Zen 3, 4 / 64 KiB: 0.10 / 1.6 us; the system's memcpy, and `rep movsb`, 2.0 / 33; else they take 0.07 / 1.5
+void copy_aliased(std::byte* to, std::byte const* from, std::size_t n) noexcept;
+
+[[gnu::noinline]] inline void copy_long(std::byte* to, std::byte const* from, std::size_t n) noexcept {
+    if (aliases(to, from)) return copy_aliased(to, from, n);
     constexpr std::size_t step = string_copy / 2;
-    for (; n > step; to += step, from += step, n -= step) std::memcpy(to, from, step);
+    if (n < 2 * string_copy)
+        for (; n > step; to += step, from += step, n -= step) std::memcpy(to, from, step);
     std::memcpy(to, from, n);
 }
 } // namespace detail
@@ -83,7 +95,7 @@ inline constexpr std::size_t string_copy = 4096;
 /// Copies n bytes between runs that do not overlap; either pointer may be null when n is 0.
 inline void copy_bytes(std::byte* to, std::byte const* from, std::size_t n) noexcept {
     if (n <= small_copy) copy_small(to, from, n);
-    else if (n - detail::string_copy < detail::string_copy) detail::copy_in_steps(to, from, n);
+    else if (n >= detail::string_copy) detail::copy_long(to, from, n);
     else std::memcpy(to, from, n);
 }
 
@@ -101,7 +113,10 @@ template <class Word> void store_once(std::byte*& to, std::byte const*& from, st
 /// The same for a run that another core may look into meanwhile: of up to small_copy bytes each word is written once, one after the other, and
 /// the runs may overlap. A string function writes some twice: who saw the last word and wrote there itself would lose what it wrote.
 inline void copy_each_once(std::byte* to, std::byte const* from, std::size_t n) noexcept {
-    if (n > small_copy) return static_cast<void>(std::memmove(to, from, n));
+    if (n > small_copy) {
+        bool const apart = std::less_equal{}(to + n, from) || std::less_equal{}(from + n, to);
+        return apart ? copy_bytes(to, from, n) : static_cast<void>(std::memmove(to, from, n));
+    }
     std::array<std::byte, small_copy> held;
     copy_small(held.data(), from, n);
     from = held.data();
@@ -126,7 +141,8 @@ inline constexpr bool sanitized = false;
 /// The same, to memory that another core has in its cache: `rep movsb` takes whole lines without asking for what they held.
 /// origin: bare double copy, half way, AMD EPYC, Zen 5: 2 KiB 128 ns in place of 161, 64 KiB by 4 KiB 1.9 us in place of 2.5
 inline void copy_string(std::byte* to, std::byte const* from, std::size_t n) noexcept {
-    if (processor::copies_strings && n >= 1536 && !detail::sanitized) return processor::copy_string(to, from, n);
+    if (processor::copies_strings && n >= 1536 && !detail::sanitized && !detail::aliases(to, from))
+        return processor::copy_string(to, from, n);
     copy_bytes(to, from, n);
 }
 

@@ -140,7 +140,7 @@ public:
     }
     status get(rank p, std::span<std::byte> into, remote_memory const& from, std::size_t offset) noexcept {
         if (p != me_ || offset > from.size || into.size() > from.size - offset) return status::refused;
-        if (!into.empty()) std::memcpy(into.data(), reinterpret_cast<std::byte const*>(from.address) + offset, into.size());
+        copy_bytes(into.data(), reinterpret_cast<std::byte const*>(from.address) + offset, into.size());
         return status::ok;
     }
     status get_runs(rank p, std::span<memory_run const> into, remote_memory const& from,

@@ -105,7 +105,7 @@ private:
     status copy(remote_memory const& theirs, void* to, void const* from, std::size_t n) noexcept {
         bool const may_go = job != nullptr && !theirs.in_slice;
         if (may_go && !job->begin_copy()) return status::peer_gone;
-        std::memcpy(to, from, n);
+        copy_bytes(static_cast<std::byte*>(to), static_cast<std::byte const*>(from), n);
         if (may_go) job->end_copy();
         return status::ok;
     }

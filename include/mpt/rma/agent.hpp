@@ -59,17 +59,19 @@ public:
 
 inline constexpr tag ask_tag{3};
 
+template <class Stack> class window;
+
 template <class Stack> class agent final : wait_hook {
     using world_type = typename Stack::world_type;
     static constexpr nanoseconds shortest_nap{10'000'000}, longest_nap{1'000'000'000};
     static constexpr int patience = 64; // looks before it sleeps: who asks once mostly asks again
 
+    window<Stack>& of_;
     channel<Stack> wire_;
     control<world_type>& control_;
     exposed_memory const& memory_;
     boot::job& job_;
     wait_hooks<world_type>& hooks_;
-    bool const locked_; // all elements change under the part's lock
     [[no_unique_address]] world_type world_{};
     typename world_type::atomics::template atomic<bool> stop_{false};
     using turn_type = typename lock::pthread::template type<world_type>;
@@ -83,8 +85,9 @@ template <class Stack> class agent final : wait_hook {
     world::helper thread_;     // the last: it begins at once
 
 public:
-    agent(channel<Stack> wire, control<world_type>& c, exposed_memory const& memory, runtime<Stack>& run, bool locked)
-        : wire_{wire}, control_{c}, memory_{memory}, job_{run.job()}, hooks_{run.hooks()}, locked_{locked},
+    /// Of a window that knows all of its own.
+    explicit agent(window<Stack>& w)
+        : of_{w}, wire_{w.wire_}, control_{*w.control_}, memory_{w.memory_}, job_{w.run_->job()}, hooks_{w.run_->hooks()},
           thread_{[this] { this->run(); }} {
         try {
             hooks_.add(*this);
@@ -200,8 +203,8 @@ private:
         memory_run const run{m.at, m.bytes};
         std::size_t const n = m.bytes, sent = m.what == request::swap ? 2 * n : n;
         if (!memory_.has(run.at, n)) return false;
-        std::array<std::byte, active_message::most> here;
-        auto *data = m.data.data(), *old = here.data();
+        std::array<std::byte, active_message::most> was_there;
+        auto *data = m.data.data(), *old = was_there.data();
         if (sent > m.data.size()) {
             auto const there = m.elsewhere();
             data = m.what == request::swap ? nullptr : wire_.on().look_into(rank{there.of}, there.at, 2 * n);
@@ -213,17 +216,17 @@ private:
         case request::get: return copy_bytes(data, at(run), n), true;
         case request::update: {
             auto* const was = m.fetches ? old : nullptr;
-            bool const is_one = !locked_ && n == facts(m.kind).size;
-            if (!is_one || !combine_one(m.op, m.kind, at(run), data, was)) {
-                auto const a = as_changed_here({m.op, m.kind});
+            bool const is_one = !of_.rows_locked_ && n == facts(m.kind).size;
+            if (!is_one || !of_.inside(here(), [&] { return combine_one(m.op, m.kind, at(run), data, was); })) {
+                element_action const a{m.op, m.kind};
                 if (!a.is_valid() || n % a.size() != 0) return false;
-                combine(a, {&run, 1}, m.op == operation::no_op ? nullptr : data, was, control_.wide);
+                change(a, {&run, 1}, m.op == operation::no_op ? nullptr : data, was);
             }
-            if (m.fetches && old == here.data()) copy_bytes(data, old, n);
+            if (m.fetches && old == was_there.data()) copy_bytes(data, old, n);
             return true;
         }
         case request::swap:
-            compare_and_swap(n, at(run), data, data + n, old, control_.wide, locked_);
+            of_.swap_at(here(), n, at(run), data, data + n, old, of_.rows_locked_);
             return copy_bytes(data, old, n), true;
         case request::confirm: break;
         }
@@ -231,14 +234,18 @@ private:
     } catch (std::bad_alloc const&) { return false; }
     bool put_and_change(active_message const& m) {
         auto const then = m.what_follows();
-        auto const a = as_changed_here({m.op, m.kind});
+        element_action const a{m.op, m.kind};
         if (!a.is_valid() || a.size() != sizeof then.value || !memory_.has(then.at, sizeof then.value)) return false;
         copy_bytes(at({m.at, m.bytes}), m.data.data(), m.bytes);
         memory_run const number{then.at, sizeof then.value};
-        combine(a, {&number, 1}, reinterpret_cast<std::byte const*>(&then.value), nullptr, control_.wide);
+        change(a, {&number, 1}, reinterpret_cast<std::byte const*>(&then.value), nullptr);
         return true;
     }
-    element_action as_changed_here(element_action const& a) const noexcept { return locked_ ? a.under_lock() : a; }
+    auto& here() noexcept { return of_.at(of_.me_); }
+    /// As the program's threads do.
+    void change(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, std::byte* old) {
+        of_.combine_at(here(), of_.rows_locked_ ? a.under_lock() : a, runs, operand, old);
+    }
     void put(opened_letter const& l) {
         must(l.data.size() == l.bytes_of_runs());
         auto const* p = l.data.data();
@@ -250,16 +257,16 @@ private:
         for (auto const& r : l.runs()) copy_bytes(p, at(r), r.bytes), p += r.bytes;
     }
     void update(opened_letter const& l) {
-        element_action const asked{l.head.op, l.head.kind}, action = as_changed_here(asked);
+        element_action const asked{l.head.op, l.head.kind};
         bool const looks = l.head.op != operation::no_op;
-        must(action.is_valid() && (!looks || l.data.size() == l.bytes_of_runs()));
+        must(asked.is_valid() && (!looks || l.data.size() == l.bytes_of_runs()));
         for (auto const& r : l.runs()) must(asked.whole() == 0 || r.bytes % asked.whole() == 0);
-        combine(action, l.runs(), looks ? l.data.data() : nullptr, answer_.empty() ? nullptr : answer_.data(), control_.wide);
+        change(asked, l.runs(), looks ? l.data.data() : nullptr, answer_.empty() ? nullptr : answer_.data());
     }
     void swap(opened_letter const& l) {
         must(l.head.runs == 1 && l.data.size() == 2 * l.bytes_of_runs() && !answer_.empty());
         auto const n = answer_.size();
-        compare_and_swap(n, at(l.places[0]), l.data.data(), l.data.data() + n, answer_.data(), control_.wide, locked_);
+        of_.swap_at(here(), n, at(l.places[0]), l.data.data(), l.data.data() + n, answer_.data(), of_.rows_locked_);
     }
 };
 

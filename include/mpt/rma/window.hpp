@@ -17,8 +17,7 @@
 ///             an agent does for it is complete there at the next flush, unlock, complete or fence; all else is at once. So requests
 ///             are complete at birth, and flush_local has nothing to do.
 ///   Elements  of a target that this rank has locked alone, or of a window made with rows_locked, change under the part's lock
-///             (rma/element.hpp): rows at a kernel's speed. So do rows of a target that a thread alone has changed for a while
-///             (rma/rows.hpp), where no agent has a part in the window.
+///             (rma/element.hpp): rows at a kernel's speed. So do rows that a thread alone has changed for a while (rma/rows.hpp).
 ///   Order     accumulates of a rank on a target are done in program order. A flush is a full fence.
 ///   Cost      put of a value to arena memory: a look at the epoch, one comparison with the bounds, a store. No lock, no call.
 ///   Threads   operations, flushes and locks of different targets by any number of threads; fence, start, complete, post and wait by
@@ -167,7 +166,7 @@ public:
         auto& t = at(target);
         auto* const p = open_here(target, displacement, 0, size);
         if (p != nullptr && is_locked(t)) [[unlikely]]
-            return swap_locked(t, p, from, expected, result, size), true;
+            return swap_at(t, size, p, expected, from, result, true), true;
         return p != nullptr && inside(t, [&] {
                    return swap_one(size, p, static_cast<std::byte const*>(expected), static_cast<std::byte const*>(from),
                                    static_cast<std::byte*>(result));
@@ -232,6 +231,7 @@ public:
     void detach(void const* base);
 
 private:
+    friend rma::agent<Stack>;
     using target_type = rma::target<world_type>;
     using fences = typename world_type::atomics::fences;
     template <class T> using atomic = typename world_type::atomics::template atomic<T>;
@@ -256,7 +256,7 @@ private:
     void find_way(target_type& t, card const& c);
     std::span<std::byte> slice_of(rank world);
     bool needs_agent(card const& mine) const noexcept;
-    bool may_share_rows(std::span<card const> all) const noexcept;
+    bool may_share_rows() const noexcept;
     void start_agent();
     void give_back() noexcept;
 
@@ -301,8 +301,8 @@ private:
     bool update_row(own_source const& from, target_type& t, target_place const& to, operation op);
     bool change_row(target_type& t, memory_run const& run, element_kind kind, operation op, std::byte const* operand,
                     std::byte* old);
-    static void swap_locked(target_type& t, std::byte* p, void const* from, void const* expected, void* result,
-                            std::size_t size) noexcept;
+    [[gnu::noinline]] void swap_at(target_type& t, std::size_t n, std::byte* p, void const* expected, void const* desired,
+                                   void* old, bool locked);
     void update_here(both_sides const& data, target_type& t, typed_runs const& there);
     void update_there(char const* call, both_sides const& data, target_type& t, typed_runs const& there);
     void change_there(char const* call, target_type& t, element_action const& action, memory_run const& run,

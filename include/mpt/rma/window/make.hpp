@@ -44,7 +44,7 @@ template <class Stack> void window<Stack>::know_all(std::vector<card>& all, want
     if (how_ == flavor::shared) own_ = {at(me_).at(at(me_).base), at(me_).size, w.unit};
     if (how_ != flavor::dynamic && own_.size != 0) memory_.add(reinterpret_cast<std::uintptr_t>(own_.base), own_.size);
     rows_locked_ = std::ranges::all_of(all, [](card const& c) { return c.locked != 0; });
-    shares_rows_ = may_share_rows(all);
+    shares_rows_ = may_share_rows();
     for (rank r = 0; r < size(); r = r + 1)
         at(r).patience.store(w.patience, std::memory_order_relaxed); // order: whoever uses the window got it later
     looks_ = w.looks ? *w.looks : run_->sleeps_soon() ? 0 : looks_for_an_answer;
@@ -229,9 +229,9 @@ template <class Stack> bool window<Stack>::needs_agent(card const& mine) const n
 }
 
 /// Every element of every part is changed by loads and stores, and who takes a part orders them by a fence of its own.
-template <class Stack> bool window<Stack>::may_share_rows(std::span<card const> all) const noexcept {
-    if (fences::invisible || run_->job().fences() != fence_mode::sleeper || how_ == flavor::dynamic) return false;
-    return std::ranges::all_of(all, [this](card const& c) { return !needs_agent(c); });
+/// Memory of a dynamic window may be others' elements, too, which they change by themselves.
+template <class Stack> bool window<Stack>::may_share_rows() const noexcept {
+    return !fences::invisible && run_->job().fences() == fence_mode::sleeper && how_ != flavor::dynamic;
 }
 
 template <class Stack> void window<Stack>::start_agent() {
@@ -239,7 +239,7 @@ template <class Stack> void window<Stack>::start_agent() {
         throw error{errc::usage,
                     "mpt: a window of memory that others cannot reach needs a thread beside the program's, and this "
                     "stack's lock is none"};
-    agent_ = std::make_unique<rma::agent<Stack>>(wire_, *control_, memory_, *run_, rows_locked_);
+    agent_ = std::make_unique<rma::agent<Stack>>(*this);
 }
 
 template <class Stack> part window<Stack>::shared(rank r) const {

@@ -227,10 +227,16 @@ template <class Stack> bool window<Stack>::try_put_and_change(void const* from, 
     return ask_for_piece(t, o, *first, {0, n}, nullptr);
 }
 
-template <class Stack> void window<Stack>::swap_locked(target_type& t, std::byte* p, void const* from, void const* expected,
-                                                       void* result, std::size_t size) noexcept {
-    rma::compare_and_swap(size, p, static_cast<std::byte const*>(expected), static_cast<std::byte const*>(from),
-                          static_cast<std::byte*>(result), t.sync->wide, true);
+/// Here, by this thread as its turn is; locked: under the part's lock.
+template <class Stack> void window<Stack>::swap_at(target_type& t, std::size_t n, std::byte* p, void const* expected,
+                                                   void const* desired, void* old, bool locked) {
+    auto const swap = [&] {
+        rma::compare_and_swap(n, p, static_cast<std::byte const*>(expected), static_cast<std::byte const*>(desired),
+                              static_cast<std::byte*>(old), t.sync->wide, locked);
+        return true;
+    };
+    if (locked) return void(swap());
+    while (!inside(t, swap)) t.sync->rows.give_to_all(run_->world(), size(), stays_of());
 }
 
 template <class Stack> void window<Stack>::compare_and_swap(void const* from, void const* expected, void* result,
@@ -241,13 +247,7 @@ template <class Stack> void window<Stack>::compare_and_swap(void const* from, vo
     auto const* const desired = static_cast<std::byte const*>(from);
     auto const* const was = static_cast<std::byte const*>(expected);
     auto* const old = static_cast<std::byte*>(result);
-    auto const swap = [&] {
-        return rma::compare_and_swap(n, t.at(place.at), was, desired, old, t.sync->wide, is_locked(t)), true;
-    };
-    auto const here = [&] {
-        if (is_locked(t)) return void(swap());
-        while (!inside(t, swap)) t.sync->rows.give_to_all(run_->world(), size(), stays_of());
-    };
+    auto const here = [&] { swap_at(t, n, t.at(place.at), was, desired, old, is_locked(t)); };
     if (t.mapped(place.at, n)) [[likely]]
         return here();
     if (t.by.load(std::memory_order_relaxed) == way::shared) return within(t, here); // order: it never changes from this

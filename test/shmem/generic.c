@@ -165,6 +165,21 @@ int main(void) {
     EXPECT(shmem_wait_until_some(flags, 3, which, none, SHMEM_CMP_EQ, 1) == 3);
     EXPECT(shmem_wait_until_some_vector(flags, 3, which, none, SHMEM_CMP_EQ, all_ones) == 3);
 
+    static int volatile watched[3]; /* as programs after OpenSHMEM 1.3 have them, without a warning */
+    static long volatile old;
+    for (int i = 0; i < 3; i++) shmem_p((int*)(uintptr_t)&watched[i], 1, next);
+    shmem_p((long*)(uintptr_t)&old, me, me);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wall"
+#pragma GCC diagnostic error "-Wextra"
+#ifndef __clang__
+#pragma GCC diagnostic error "-Wdiscarded-qualifiers"
+#endif
+    shmem_wait_until(&watched[0], SHMEM_CMP_EQ, 1), shmem_wait_until_all(watched, 3, none, SHMEM_CMP_EQ, 1);
+    EXPECT(shmem_test(&old, SHMEM_CMP_EQ, me) && shmem_wait_until_any(watched, 3, none, SHMEM_CMP_EQ, 1) < 3);
+    EXPECT(shmem_test_some_vector(watched, 3, which, none, SHMEM_CMP_EQ, all_ones) == 3);
+#pragma GCC diagnostic pop
+
     static long sync_[SHMEM_SYNC_SIZE];
     shmem_sync(SHMEM_TEAM_WORLD), shmem_sync(0, 0, n, sync_);
     static int one[2], all_[64 * 2], sum;

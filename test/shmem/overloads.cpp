@@ -1,10 +1,11 @@
-// C++'s overloads, with and without a context, and std::complex; the twins of <pshmem.h>; <mpp/shmem.h> and
+// C++'s overloads, with and without a context, std::complex, and flags and locks that are volatile; the twins of <pshmem.h>; <mpp/shmem.h> and
 // <mpp/shmemx.h>, included as headers of C are.
 extern "C" {
 #include <mpp/shmem.h>
 #include <mpp/shmemx.h>
 }
 
+#include <cstdint>
 #include <cstdio>
 
 #include <pshmem.h>
@@ -46,6 +47,41 @@ template <class T> void waits() {
     shmem_barrier_all();
 }
 
+/// As programs after OpenSHMEM 1.3 have them.
+template <class T> void volatile_waits() {
+    int const next = (shmem_my_pe() + 1) % shmem_n_pes();
+    static T volatile flag;
+    T const one = 1;
+    std::size_t which = 7;
+    shmem_p(const_cast<T*>(&flag), one, next);
+    shmem_wait_until(&flag, SHMEM_CMP_EQ, one);
+    EXPECT(shmem_test(&flag, SHMEM_CMP_GT, 0) && shmem_test_all(&flag, 1, nullptr, SHMEM_CMP_EQ, one));
+    EXPECT(shmem_wait_until_some_vector(&flag, 1, &which, nullptr, SHMEM_CMP_EQ, &one) == 1 && which == 0);
+    shmem_barrier_all();
+}
+void volatile_words() {
+    int const me = shmem_my_pe(), n = shmem_n_pes(), next = (me + 1) % n;
+    static int volatile flag;
+    static long volatile lock, old, count;
+    static std::uint64_t volatile signal;
+    shmem_set_lock(&lock);
+    shmem_long_p(const_cast<long*>(&count), shmem_long_g(const_cast<long*>(&count), 0) + 1, 0);
+    shmem_clear_lock(&lock);
+    shmem_int_p(const_cast<int*>(&flag), 3, next), shmem_long_p(const_cast<long*>(&old), 4, next);
+    shmem_signal_set(const_cast<std::uint64_t*>(&signal), 5, next);
+    shmem_int_wait_until(&flag, SHMEM_CMP_EQ, 3), shmem_int_wait(&flag, 0), shmem_wait(&old, 0),
+        shmem_wait_until(&old, SHMEM_CMP_EQ, 4);
+    EXPECT(shmem_int_test(&flag, SHMEM_CMP_EQ, 3) && !shmem_int_test(&flag, SHMEM_CMP_EQ, 4));
+    EXPECT(shmem_signal_wait_until(&signal, SHMEM_CMP_GE, 5) == 5 && shmem_signal_fetch(&signal) == 5);
+    shmem_barrier_all();
+    EXPECT(me != 0 || count == n);
+    EXPECT(me != 0 || shmem_test_lock(&lock) == 0); // it is free
+    void (*const by_address)(long*) = shmem_clear_lock;
+    if (me == 0) by_address(const_cast<long*>(&lock));
+    shmem_int_wait_until_all(nullptr, 0, nullptr, SHMEM_CMP_EQ, 1); // null has no type to choose by
+    shmem_barrier_all();
+}
+
 template <class T> void old_atomics() {
     int const next = (shmem_my_pe() + 1) % shmem_n_pes();
     static T cell;
@@ -79,6 +115,8 @@ int main() {
     of_type<char>(), of_type<short>(), of_type<int>(), of_type<long>(), of_type<long long>(), of_type<unsigned long>();
     of_type<float>(), of_type<double>(), of_type<long double>();
     waits<short>(), waits<unsigned short>(), waits<int>(), waits<long>(), waits<long long>(), waits<unsigned long>();
+    volatile_waits<short>(), volatile_waits<int>(), volatile_waits<long>(), volatile_waits<unsigned long long>(),
+        volatile_words();
     old_atomics<int>(), old_atomics<long long>(), old_atomics<unsigned>(), old_atomics<unsigned long long>(),
         old_atomics<size_t>();
     complex<float>(), complex<double>();

@@ -25,6 +25,7 @@ SAME_TYPE = {'int8_t': 'signed char', 'int16_t': 'short', 'int32_t': 'int', 'int
 class Kind:
     c: str
     check: str | None
+    watched: bool = False   # programs may have it volatile
 
 
 @dataclasses.dataclass
@@ -159,7 +160,7 @@ class Api:
             self.fault(entry, f'kind {rest[0]}: "{check}" is no check{reading.nearest(check, CHECKS)}')
         if len(entry.body) != 1:
             return self.fault(entry, f'kind {rest[0]} has no type below it')
-        return self.add(entry, self.kinds, rest[0], Kind(entry.body[0][1], check))
+        return self.add(entry, self.kinds, rest[0], Kind(entry.body[0][1], check, 'watched' in rest[1:]))
 
     def read_constants(self, entry, rest):
         text = ' '.join(text for _, text in entry.body)

@@ -57,7 +57,11 @@ CPP = '''
 #ifdef __cplusplus
 extern "C++" {
 
-/* C++: overloads in place of the macros, and std::complex beside C's complex numbers. */
+/* C++: overloads in place of the macros, std::complex beside C's complex numbers, and memory that others write as volatile. */
+template <class T> struct mpt_shmem_watched {
+    T *plain;
+    mpt_shmem_watched(volatile T *p) : plain(const_cast<T *>(p)) {} /* by a conversion, so that T * comes first, and null is one */
+};
 inline int shmem_sync(shmem_team_t team) { return shmem_team_sync(team); }
 '''
 COMPLEX = {'mpt_complexd': 'std::complex<double>', 'mpt_complexf': 'std::complex<float>'}
@@ -157,7 +161,8 @@ def macro_lines(together):
     arguments = [p.name for p in family.parameters]
     name, inside = family.generic(), ', '.join(arguments)
     if 'ctx' not in family.words:
-        yield wrapped_macro(f'#define {name}({inside}) {chosen(together, False, arguments)}({inside})')
+        passed = ', '.join(f'(void *)(uintptr_t)({p.name})' if p.kind.watched else p.name for p in family.parameters)
+        yield wrapped_macro(f'#define {name}({inside}) {chosen(together, False, arguments)}({passed})')
         return
     if 'types' in family.words:
         yield wrapped_macro(f'#define MPT_{name}({inside}) {chosen(together, False, arguments)}({inside})')
@@ -187,6 +192,35 @@ def overload(name, function, types=None):
     return declare.wrapped(f'inline {families.joined(function.returns(), name)}({inside}) {{ {back}{function.name}({", ".join(passed)}); }}')
 
 
+def takes_volatile(function):
+    return any(p.kind.watched for p in function.parameters())
+
+
+def watched(type_, kind):
+    return f'mpt_shmem_watched<{type_.removesuffix(" *")}>' if kind.watched else type_
+
+
+def volatile_overload(name, function):
+    """An inline function of C++ that calls one of C, and whose watched memory is volatile."""
+    parameters = [(p, *pair) for p, pair in zip(function.parameters(), function.declared())]
+    inside = ', '.join(families.joined(watched(type_, p.kind), n) for p, type_, n in parameters)
+    passed = ', '.join(n + '.plain' * p.kind.watched for p, _, n in parameters)
+    back = '' if function.returns() == 'void' else 'return '
+    return declare.wrapped(f'inline {families.joined(function.returns(), name)}({inside}) {{ {back}{function.name}({passed}); }}')
+
+
+def volatile_lines(api):
+    """For the functions of C by their own names, and for the names of all types; a name that is both has one for a type."""
+    own = {f.name: f for f in api.functions() if takes_volatile(f)}
+    for name, f in own.items():
+        yield volatile_overload(name, f)
+    for together in named_together(api):
+        for f in filter(takes_volatile, distinct(together)):
+            name = together[0].generic()
+            if name not in own or own[name].declared() != f.declared():
+                yield volatile_overload(name, f)
+
+
 def cpp_lines(api):
     c_names = {f.name: [t for t, _ in f.declared()] for f in api.functions()}
     for together in named_together(api):
@@ -200,6 +234,7 @@ def cpp_lines(api):
     for f in api.functions():
         if f.element in COMPLEX:
             yield overload(f.name, f, COMPLEX)
+    yield from volatile_lines(api)
 
 
 def text(api):

@@ -59,6 +59,16 @@ shmem_none later since=1.3: Nothing.
 type short: short
 types waits: int64
 types old_waits: short long
+kind FLAG watched: others write it
+    const T *
+kind LOCK watched: a lock
+    long *
+shmem_lock returns=int since=1.3: Takes a lock.
+    lock: LOCK, pe: PE
+    -> lock(lock, pe)
+shmem_@_look types=rma generic since=1.4: Looks.
+    ivar: FLAG, pe: PE
+    -> look(ivar, pe)
 shmem_@_wait types=waits generic since=1.4: Waits.
     ivar: SOURCE
     -> wait(ivar)
@@ -99,6 +109,11 @@ HEADER_LINES = [
     '#define shmem_wait(ivar) MPT_SHMEM_OF_waits_old_waits(ivar, shmem_, _wait)(ivar)',
     'inline void shmem_wait(const int64_t *ivar) { shmem_int64_wait(ivar); } '
     'inline void shmem_wait(const short *ivar) { shmem_short_wait(ivar); }',
+    '#define shmem_look(ivar, pe) MPT_SHMEM_OF_rma(ivar, shmem_, _look)((void *)(uintptr_t)(ivar), pe)',
+    'int shmem_lock(long *lock, int pe);',
+    'inline int shmem_lock(mpt_shmem_watched<long> lock, int pe) { return shmem_lock(lock.plain, pe); }',
+    'inline void shmem_long_look(mpt_shmem_watched<const long> ivar, int pe) { shmem_long_look(ivar.plain, pe); }',
+    'inline void shmem_look(mpt_shmem_watched<const long> ivar, int pe) { shmem_long_look(ivar.plain, pe); }',
     'inline long shmem_g(const long *source, int pe) { return shmem_long_g(source, pe); }',
     'const std::complex<double> *source, size_t n) { return shmem_complexd_sum_reduce(team, reinterpret_cast<mpt_complexd *>(dest)',
 ]

@@ -174,7 +174,7 @@ int main(int argc, char** argv) {
         for (;;) shmem_barrier_all();
     }
     if (argc > 2 && strcmp(argv[1], "meet") == 0) { /* but for the last */
-        long in = 0, out = 0;
+        static long in, out, all[64];
         if (strcmp(argv[2], "finalize") == 0) shmem_finalize(), sleep(60);
         if (strcmp(argv[2], "stopped") == 0) {
             if (me == n - 1) raise(SIGSTOP);
@@ -190,10 +190,26 @@ int main(int argc, char** argv) {
         if (strcmp(argv[2], "barrier") == 0) shmem_barrier_all();
         if (strcmp(argv[2], "reduce") == 0) shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &out, &in, 1);
         if (strcmp(argv[2], "malloc") == 0) shmem_malloc(8);
+        if (strcmp(argv[2], "fcollect") == 0) shmem_long_fcollect(SHMEM_TEAM_WORLD, all, &in, 1);
     }
     if (argc > 1 && strcmp(argv[1], "exhaust") == 0) {
-        EXPECT(!shmem_malloc((size_t)1 << 50) && !shmem_calloc(1, (size_t)1 << 49) && !shmem_align(64, (size_t)1 << 48));
+        size_t const much = (size_t)1 << 50;
+        char const* const call = argc > 2 ? argv[2] : "";
+#define EXHAUSTS(name, arguments)                                                                                              \
+    if (strcmp(call, #name) == 0) EXPECT(!name arguments && !name arguments)
+        EXHAUSTS(shmem_malloc, (much));
+        EXHAUSTS(shmem_calloc, (1, much));
+        EXHAUSTS(shmem_align, (64, much));
+        EXHAUSTS(shmem_realloc, (NULL, much));
+        EXHAUSTS(shmem_malloc_with_hints, (much, 0));
+        EXHAUSTS(shmem_kind_malloc, (much, 1));
+        EXHAUSTS(shmemx_kind_align, (64, much, 1));
         return failures;
+    }
+    if (argc > 1 && strcmp(argv[1], "leave") == 0) { /* without shmem_finalize, as the others do not */
+        static long in, out;
+        if (me != n - 1) shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &out, &in, 1);
+        return 0;
     }
     if (argc > 1 && strcmp(argv[1], "at exit") == 0) { /* shmem_finalize is called, but too late */
         shmem_int_p(&in_data, me, (me + 1) % n);

@@ -52,7 +52,10 @@ void at_exit(int code, void*) {
     if (code != 0 || !e.env) return;
     e.begun = 0, e.exits = true;
     name_call("the end of the program");
-    guarded([&e] { finish(e); });
+    guarded("the end of the program", [&e] {
+        must_match(e.job().world(), {"shmem_finalize"});
+        finish(e);
+    });
 }
 
 /// How an error of the beginning ends: there is no job yet that it could end.
@@ -89,14 +92,14 @@ void start(int) {
 void leave() {
     auto& e = here();
     if (e.exits || (!e.env && entered())) return;
-    guarded([&e] {
-        must_match(e.job().world(), {"finalize"});
+    guarded("shmem_finalize", [&e] {
+        must_match(e.job().world(), {"shmem_finalize"});
         e.env->barrier_all();
         if (--e.begun == 0) finish(e);
     });
 }
 void end_job(int status) {
-    guarded([status] { here().env->global_exit(status); });
+    guarded("shmem_global_exit", [status] { here().env->global_exit(status); });
     std::exit(status);
 }
 void give_up(char const* sentence) {
@@ -108,12 +111,32 @@ void give_up(char const* sentence) {
     std::exit(1);
 }
 
-void give_up_call(char const* what) {
-    std::string const sentence{what};
+std::string named(std::string_view sentence, std::string_view call) {
+    if (sentence.starts_with("mpt: ")) sentence.remove_prefix(5);
+    if (call.empty()) return "mpt: " + std::string{sentence};
+    auto const own = sentence.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789");
+    if (own != 0 && own != sentence.npos && sentence.substr(own).starts_with(": ")) sentence.remove_prefix(own + 2);
+    return "mpt: " + std::string{call} + ": " + std::string{sentence};
+}
+void give_up_call(std::string_view sentence, std::string_view family) {
     auto const* const call = call_name();
-    bool const has_name = !call || sentence.starts_with("mpt: " + std::string{call} + ":");
-    auto const from = sentence.starts_with("mpt: ") ? std::size_t{5} : 0;
-    give_up(has_name ? sentence.c_str() : ("mpt: " + std::string{call} + ": " + sentence.substr(from)).c_str());
+    give_up(named(sentence, call ? std::string_view{call} : family).c_str());
+}
+std::string family_of(common const& call) {
+    if (call.what.starts_with("shmem")) return std::string{call.what};
+    if (!call.reduces) return "shmem_" + std::string{call.what};
+    auto const* const name = [&] {
+        switch (call.op) {
+        case operation::max: return "max";
+        case operation::min: return "min";
+        case operation::prod: return "prod";
+        case operation::band: return "and";
+        case operation::bor: return "or";
+        case operation::bxor: return "xor";
+        default: return "sum";
+        }
+    }();
+    return "shmem_" + std::string{name} + call.reduces;
 }
 
 int thread_level() noexcept { return here().level; }
@@ -153,38 +176,41 @@ double seconds() { return std::chrono::duration<double>{world::native{}.now()}.c
 namespace {
 
 /// What f gives with the name of the call; null where the heap has no room: all PEs come to know that together, and the first says it, the
-/// first time.
-template <class F> void* allocated(char const* call, std::size_t n, F const& f) {
-    return guarded([&]() -> void* {
+/// first time. what: one name for all functions that may meet.
+template <class F> void* allocated(char const* what, char const* family, std::size_t n, F const& f) {
+    return guarded(family, [&]() -> void* {
+        auto const* const call = call_name() ? call_name() : family;
         try {
-            if (n > 0) must_match(here().job().world(), {call, n});
-            return f(here().job(), call_name() ? call_name() : call);
+            if (n > 0) must_match(here().job().world(), {what, n});
+            return f(here().job(), call);
         } catch (error const& e) {
             if (e.code() != errc::no_memory) throw;
             if (all().me == 0 && !std::exchange(here().said_no_room, true))
-                std::fprintf(stderr, "%s (This is said once.)\n", e.what());
+                std::fprintf(stderr, "%s (This is said once.)\n", named(e.what(), call).c_str());
             return nullptr;
         }
     });
 }
+void* allocate_by(char const* family, std::size_t n) {
+    return allocated("shmem_malloc", family, n,
+                     [n](auto& job, char const* call) { return job.allocate(n, alignof(std::max_align_t), 1, call); });
+}
 
 } // namespace
 
-void* allocate(std::size_t n) {
-    return allocated("shmem_malloc", n,
-                     [n](auto& job, char const* call) { return job.allocate(n, alignof(std::max_align_t), 1, call); });
-}
+void* allocate(std::size_t n) { return allocate_by("shmem_malloc", n); }
 void* allocate_aligned(std::size_t alignment, std::size_t n) {
     if (!std::has_single_bit(alignment)) return nullptr;
-    return allocated("shmem_align", n, [=](auto& job, char const* call) { return job.allocate(n, alignment, 1, call); });
+    return allocated("shmem_align", "shmem_align", n,
+                     [=](auto& job, char const* call) { return job.allocate(n, alignment, 1, call); });
 }
-void* allocate_in(int partition, std::size_t alignment, std::size_t n) {
+void* allocate_in(char const* family, int partition, std::size_t alignment, std::size_t n) {
     if (!std::has_single_bit(alignment)) return nullptr;
-    return allocated("shmem_kind_align", n,
+    return allocated("shmem_kind_align", family, n,
                      [=](auto& job, char const* call) { return job.allocate(n, alignment, partition, call); });
 }
 int tell_partition(int id, std::size_t* bytes, std::size_t* page, int* kind) {
-    return guarded([=] {
+    return guarded("shmemx_partition_query", [=] {
         auto const all = here().memory().partitions();
         auto const found = std::ranges::find(all, id, &mpt::shmem::partition::id);
         if (found == all.end()) return 1;
@@ -194,20 +220,22 @@ int tell_partition(int id, std::size_t* bytes, std::size_t* page, int* kind) {
         return 0;
     });
 }
-void* allocate_for(std::size_t n, long) { return allocate(n); } // all of the heap serves every purpose
+void* allocate_for(std::size_t n, long) {
+    return allocate_by("shmem_malloc_with_hints", n);
+} // all of the heap serves every purpose
 void* allocate_zeroed(std::size_t count, std::size_t n) {
-    return allocated("shmem_calloc", count * n, [=](auto& job, char const* call) {
+    return allocated("shmem_calloc", "shmem_calloc", count * n, [=](auto& job, char const* call) {
         return job.allocate_zeroed(count, n, alignof(std::max_align_t), 1, call);
     });
 }
 void* resize(void* at, std::size_t n) {
-    return allocated("shmem_realloc", 0, [=](auto& job, char const*) {
+    return allocated("shmem_realloc", "shmem_realloc", 0, [=](auto& job, char const*) {
         if (n > 0 && (!at || job.size_of(at) > 0)) must_match(job.world(), {"shmem_realloc", n});
         return job.reallocate(at, n);
     });
 }
 void release(void* at) {
-    guarded([at] {
+    guarded("shmem_free", [at] {
         auto& job = here().job();
         if (at && job.size_of(at) > 0) must_match(job.world(), {"shmem_free"}); // else its address is told
         job.deallocate(at);

@@ -13,11 +13,11 @@ namespace {
 template <class F> int over(shmem_team_t team, common const& mine, F const& f) {
     auto* const t = find_team(team);
     if (!t) return -1;
-    return guarded([&] { return must_match(*t, mine), f(*t), 0; });
+    return guarded(mine, [&] { return must_match(*t, mine), f(*t), 0; });
 }
 /// An active set that is none, or that the caller is not in, ends the job.
 template <class F> int over(set const& who, common const& mine, F const& f) {
-    return guarded([&] {
+    return guarded(mine, [&] {
         auto& t = here().job().active_set(who.start, who.log_stride, who.size);
         return must_match(t, mine), f(t), 0;
     });
@@ -76,10 +76,10 @@ void compare_calls(team_type& t, char const* name, common const& mine) {
 }
 
 void barrier_all() {
-    guarded([] { must_match(here().job().world(), {"barrier"}), here().env->barrier_all(); });
+    guarded("shmem_barrier_all", [] { must_match(here().job().world(), {"barrier"}), here().env->barrier_all(); });
 }
 void sync_all() {
-    guarded([] { must_match(here().job().world(), {"sync"}), here().env->sync_all(); });
+    guarded("shmem_sync_all", [] { must_match(here().job().world(), {"sync"}), here().env->sync_all(); });
 }
 void barrier(set const& who) {
     over(who, {"barrier"}, [](team_type& t) { here().job().barrier(t); });
@@ -128,25 +128,25 @@ int fcollect(set const& who, void* dest, void const* source, std::size_t n) {
 
 int alltoallv(shmem_team_t team, void* dest, std::size_t const* offsets, std::size_t* sizes, void const* source,
               std::size_t const* source_offsets, std::size_t const* source_sizes) {
-    return over(team, {"alltoallv"},
+    return over(team, {"shmemx_alltoallv"},
                 [=](team_type& t) { mpt::shmem::alltoallv(t, dest, offsets, sizes, source, source_offsets, source_sizes); });
 }
 int alltoallv(set const& who, void* dest, std::size_t const* offsets, std::size_t* sizes, void const* source,
               std::size_t const* source_offsets, std::size_t const* source_sizes) {
-    return over(who, {"alltoallv"},
+    return over(who, {"shmemx_alltoallv"},
                 [=](team_type& t) { mpt::shmem::alltoallv(t, dest, offsets, sizes, source, source_offsets, source_sizes); });
 }
 std::size_t alltoallv_packed(shmem_team_t team, void* dest, std::size_t room, void const* source,
                              std::size_t const* source_offsets, std::size_t const* source_sizes) {
     std::size_t came = 0;
-    over(team, {"alltoallv_packed"},
+    over(team, {"shmemx_alltoallv_packed"},
          [&](team_type& t) { came = mpt::shmem::alltoallv_packed(t, dest, room, source, source_offsets, source_sizes); });
     return came;
 }
 std::size_t alltoallv_packed(set const& who, void* dest, std::size_t room, void const* source,
                              std::size_t const* source_offsets, std::size_t const* source_sizes) {
     std::size_t came = 0;
-    over(who, {"alltoallv_packed"},
+    over(who, {"shmemx_alltoallv_packed"},
          [&](team_type& t) { came = mpt::shmem::alltoallv_packed(t, dest, room, source, source_offsets, source_sizes); });
     return came;
 }
@@ -154,15 +154,15 @@ std::size_t alltoallv_packed(set const& who, void* dest, std::size_t room, void 
 namespace far {
 
 int reduce(shmem_team_t team, operation op, element_kind kind, void* dest, void const* source, std::size_t n) {
-    return over(team, {"reduce", n, 0, op}, [=](team_type& t) { mpt::shmem::reduce(t, dest, source, n, op, kind); });
+    return over(team, {"reduce", n, 0, op, "_reduce"}, [=](team_type& t) { mpt::shmem::reduce(t, dest, source, n, op, kind); });
 }
 int reduce(set const& who, operation op, element_kind kind, void* dest, void const* source, std::size_t n) {
-    return over(who, {"reduce", n, 0, op}, [=](team_type& t) { mpt::shmem::reduce(t, dest, source, n, op, kind); });
+    return over(who, {"reduce", n, 0, op, "_to_all"}, [=](team_type& t) { mpt::shmem::reduce(t, dest, source, n, op, kind); });
 }
 int scan(shmem_team_t team, element_kind kind, void* dest, void const* source, std::size_t n, bool with_own) {
     using mpt::shmem::scan_kind;
     auto const which = with_own ? scan_kind::inclusive : scan_kind::exclusive;
-    return over(team, {with_own ? "inscan" : "exscan", n},
+    return over(team, {with_own ? "inscan" : "exscan", n, 0, operation::sum, with_own ? "_inscan" : "_exscan"},
                 [=](team_type& t) { mpt::shmem::scan(t, dest, source, n, which, kind); });
 }
 

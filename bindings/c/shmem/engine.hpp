@@ -9,6 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <mpt/shmem/environment.hpp>
@@ -73,15 +75,18 @@ team_type* find_team(shmem_team_t team) noexcept;
 /// The number of all PEs that a context's PE has.
 int world_of(shmem_ctx_t ctx, int pe);
 
-/// Ends the job with a sentence, which names the call where that is known.
-[[noreturn]] void give_up_call(char const* sentence);
+/// A sentence that begins with the call, in place of the engine's own word for it.
+std::string named(std::string_view sentence, std::string_view call);
+/// Ends the job with such a sentence. family: the call's name without a type, for the library that does not know it; empty: nor that.
+[[noreturn]] void give_up_call(std::string_view sentence, std::string_view family = {});
 
 /// What the PEs of a collective have in common.
 struct common {
-    std::string_view what; // one word for all functions that may meet
+    std::string_view what; // one name for all functions that may meet
     std::size_t bytes = 0;
     int root = 0;
     operation op = operation::no_op;
+    char const* reduces = nullptr; // how the names of these reductions end: "_reduce", "_to_all"
 };
 /// Throws mpt::error(usage) where another PE of the team is in a collective that is not the same.
 void compare_calls(team_type& t, char const* name, common const& mine);
@@ -90,15 +95,20 @@ inline void must_match(team_type& t, common const& mine) {
     if (auto const* const name = call_name()) compare_calls(t, name, mine);
 }
 
-/// Does f, whose errors end the job: C cannot be told.
-template <class F> auto guarded(F&& f) -> decltype(f()) {
+/// The name of a call's family.
+inline std::string_view family_of(char const* name) noexcept { return name; }
+std::string family_of(common const& call);
+
+/// Does f, whose errors end the job: C cannot be told. who: the call's family, or what its PEs have in common.
+template <class Who, class F> auto guarded(Who const& who, F&& f) -> decltype(f()) {
     try {
         if (!here().env)
-            give_up(entered() ? "mpt: OpenSHMEM was called after shmem_finalize"
-                              : "mpt: OpenSHMEM was called before shmem_init");
+            give_up_call(entered() ? "mpt: OpenSHMEM was called after shmem_finalize"
+                                   : "mpt: OpenSHMEM was called before shmem_init",
+                         family_of(who));
         return f();
-    } catch (error const& e) { give_up_call(e.what()); } catch (std::bad_alloc const&) {
-        give_up_call("mpt: there is no memory for a call of OpenSHMEM");
+    } catch (error const& e) { give_up_call(e.what(), family_of(who)); } catch (std::bad_alloc const&) {
+        give_up_call("mpt: there is no memory for a call of OpenSHMEM", family_of(who));
     }
 }
 

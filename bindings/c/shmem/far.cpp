@@ -30,6 +30,20 @@ template <class T> auto function_of(operation op) -> T (mpt::shmem::memory<stack
     }
     give_up("mpt: an atomic operation that is not defined on these elements");
 }
+/// The families of an atomic operation: with what was there, and without.
+struct atomic_names {
+    char const *fetches, *changes;
+};
+atomic_names names_of(operation op) noexcept {
+    switch (op) {
+    case operation::no_op: return {"shmem_atomic_fetch", "shmem_atomic_fetch"};
+    case operation::replace: return {"shmem_atomic_swap", "shmem_atomic_set"};
+    case operation::sum: return {"shmem_atomic_fetch_add", "shmem_atomic_add"};
+    case operation::band: return {"shmem_atomic_fetch_and", "shmem_atomic_and"};
+    case operation::bor: return {"shmem_atomic_fetch_or", "shmem_atomic_or"};
+    default: return {"shmem_atomic_fetch_xor", "shmem_atomic_xor"};
+    }
+}
 /// The same without what was there.
 template <class T> void change_one(operation op, T* cell, T value, rank pe) {
     auto& memory = here().memory();
@@ -52,26 +66,26 @@ template <class T> T changed(operation op, T* cell, T value, rank pe) {
 namespace far {
 
 void put(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
-    guarded([=] { here().memory().put(dest, source, n, world_of(ctx, pe)); });
+    guarded("shmem_put", [=] { here().memory().put(dest, source, n, world_of(ctx, pe)); });
 }
 void get(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, int pe) {
-    guarded([=] { here().memory().get(dest, source, n, world_of(ctx, pe)); });
+    guarded("shmem_get", [=] { here().memory().get(dest, source, n, world_of(ctx, pe)); });
 }
 void put_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t block,
                  std::size_t blocks, std::size_t width, int pe) {
-    guarded([=] { here().memory().put(dest, source, {dst, sst, block, blocks, width}, world_of(ctx, pe)); });
+    guarded("shmem_iput", [=] { here().memory().put(dest, source, {dst, sst, block, blocks, width}, world_of(ctx, pe)); });
 }
 void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t block,
                  std::size_t blocks, std::size_t width, int pe) {
-    guarded([=] { here().memory().get(dest, source, {dst, sst, block, blocks, width}, world_of(ctx, pe)); });
+    guarded("shmem_iget", [=] { here().memory().get(dest, source, {dst, sst, block, blocks, width}, world_of(ctx, pe)); });
 }
 void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, std::uint64_t* word, std::uint64_t value,
                 int op, int pe) {
     auto const how = op == SHMEM_SIGNAL_ADD ? mpt::shmem::signal_op::add : mpt::shmem::signal_op::set;
-    guarded([=] { here().memory().put_signal(dest, source, n, word, value, how, world_of(ctx, pe)); });
+    guarded("shmem_put_signal", [=] { here().memory().put_signal(dest, source, n, word, value, how, world_of(ctx, pe)); });
 }
 void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, void const* value, void* old, int pe) {
-    guarded([=] {
+    guarded(names_of(op).fetches, [=] {
         with_type(kind, [=]<class T>(T) {
             *static_cast<T*>(old) =
                 changed(op, static_cast<T*>(const_cast<void*>(cell)), *static_cast<T const*>(value), world_of(ctx, pe));
@@ -79,13 +93,13 @@ void atomic(shmem_ctx_t ctx, operation op, element_kind kind, void const* cell, 
     });
 }
 void change(shmem_ctx_t ctx, operation op, element_kind kind, void* cell, void const* value, int pe) {
-    guarded([=] {
+    guarded(names_of(op).changes, [=] {
         with_type(kind,
                   [=]<class T>(T) { change_one(op, static_cast<T*>(cell), *static_cast<T const*>(value), world_of(ctx, pe)); });
     });
 }
 void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* cond, void const* value, void* old, int pe) {
-    guarded([=] {
+    guarded("shmem_atomic_compare_swap", [=] {
         with_type(kind, [=]<class T>(T) {
             if constexpr (std::is_integral_v<T>)
                 *static_cast<T*>(old) = here().memory().compare_swap(static_cast<T*>(cell), *static_cast<T const*>(cond),
@@ -97,12 +111,12 @@ void compare_swap(shmem_ctx_t ctx, element_kind kind, void* cell, void const* co
 void fence(shmem_ctx_t ctx) {
     if (ctx == SHMEM_CTX_INVALID) return;
     context_of(ctx);
-    guarded([] { here().memory().fence(); });
+    guarded("shmem_fence", [] { here().memory().fence(); });
 }
 void quiet(shmem_ctx_t ctx) {
     if (ctx == SHMEM_CTX_INVALID) return;
     context_of(ctx);
-    guarded([] { here().memory().quiet(); });
+    guarded("shmem_quiet", [] { here().memory().quiet(); });
 }
 void ring(shmem_ctx_t ctx, int pe) {
     auto& e = here();
@@ -118,11 +132,11 @@ void ring_at_quiet(shmem_ctx_t ctx, int pe) {
 }
 
 void wait(bool (*ready)(void const*), void const* state) {
-    guarded([=] { here().memory().await([=] { return ready(state); }); });
+    guarded("shmem_wait_until", [=] { here().memory().await([=] { return ready(state); }); });
 }
 /// A round of progress, too: a program may do nothing but test, and others may wait for it to serve them.
 void glance() {
-    guarded([] {
+    guarded("shmem_test", [] {
         auto& e = here();
         auto& lane = e.its_lane();
         e.memory().look_around();
@@ -136,13 +150,13 @@ void glance() {
 // --- locks --------------------------------------------------------------------------------------------------------------------
 
 void set_lock(long* lock) {
-    guarded([lock] { here().env->lock_of(lock).set(); });
+    guarded("shmem_set_lock", [lock] { here().env->lock_of(lock).set(); });
 }
 void clear_lock(long* lock) {
-    guarded([lock] { here().env->lock_of(lock).clear(); });
+    guarded("shmem_clear_lock", [lock] { here().env->lock_of(lock).clear(); });
 }
 int test_lock(long* lock) {
-    return guarded([lock] { return here().env->lock_of(lock).test() ? 0 : 1; });
+    return guarded("shmem_test_lock", [lock] { return here().env->lock_of(lock).test() ? 0 : 1; });
 }
 
 } // namespace mpt::c::shmem

@@ -109,8 +109,8 @@ char const* call_name() noexcept;
 // --- memory -------------------------------------------------------------------------------------------------------------------
 void* allocate(std::size_t n);
 void* allocate_aligned(std::size_t alignment, std::size_t n);
-/// Null, too, where there is no such partition.
-void* allocate_in(int partition, std::size_t alignment, std::size_t n);
+/// family: what sentences call it. Null, too, where there is no such partition.
+void* allocate_in(char const* family, int partition, std::size_t alignment, std::size_t n);
 /// Each where it is not null; not 0: there is no such partition.
 int tell_partition(int id, std::size_t* bytes, std::size_t* page, int* kind);
 void* allocate_for(std::size_t n, long hints);

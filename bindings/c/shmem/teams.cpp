@@ -58,8 +58,9 @@ int make_teams(shmem_team_t parent, std::string_view what, Split const& split, H
     ((*made = SHMEM_TEAM_INVALID), ...);
     auto* const t = find_team(parent);
     if (!t) return -1;
-    return guarded([&] {
-        must_match(*t, {what});
+    common const call{what};
+    return guarded(call, [&] {
+        must_match(*t, call);
         auto& e = here();
         std::vector<std::size_t> taken;
         bool const has_places = team_type::tries([&] {
@@ -154,24 +155,25 @@ int translate(shmem_team_t from, int pe, shmem_team_t to) noexcept {
 int split_strided(shmem_team_t parent, int start, int stride, int size, shmem_team_config_t const* config, long mask,
                   shmem_team_t* made) {
     return make_teams(
-        parent, "split_strided", [=](auto& t) { return t.split_strided(start, stride, size, config_of(config, mask)); }, made);
+        parent, "shmem_team_split_strided",
+        [=](auto& t) { return t.split_strided(start, stride, size, config_of(config, mask)); }, made);
 }
 int split_2d(shmem_team_t parent, int range, shmem_team_config_t const* x_config, long x_mask, shmem_team_t* x,
              shmem_team_config_t const* y_config, long y_mask, shmem_team_t* y) {
     auto const split = [=](auto& t) { return t.split_2d(range, config_of(x_config, x_mask), config_of(y_config, y_mask)); };
-    return make_teams(parent, "split_2d", split, x, y);
+    return make_teams(parent, "shmem_team_split_2d", split, x, y);
 }
 int split_color(shmem_team_t parent, int color, int key, shmem_team_t* made) {
     return make_teams(
-        parent, "split_color", [=](auto& t) { return t.split(color, key); }, made);
+        parent, "shmemx_team_split_color", [=](auto& t) { return t.split(color, key); }, made);
 }
 int split_grid(shmem_team_t parent, int x_range, int y_range, shmem_team_t* x, shmem_team_t* y) {
     return make_teams(
-        parent, "split_grid", [=](auto& t) { return t.split_2d(x_range, y_range); }, x, y);
+        parent, "shmemx_team_split_2d", [=](auto& t) { return t.split_2d(x_range, y_range); }, x, y);
 }
 int split_3d(shmem_team_t parent, int x_range, int y_range, int z_range, shmem_team_t* x, shmem_team_t* y, shmem_team_t* z) {
     return make_teams(
-        parent, "split_3d", [=](auto& t) { return t.split_3d(x_range, y_range, z_range); }, x, y, z);
+        parent, "shmemx_team_split_3d", [=](auto& t) { return t.split_3d(x_range, y_range, z_range); }, x, y, z);
 }
 int local_pes(int* pes, std::size_t n) {
     auto const size = team_size(SHMEM_TEAM_SHARED);
@@ -181,7 +183,7 @@ int local_pes(int* pes, std::size_t n) {
 }
 /// Its contexts end with it.
 void destroy_team(shmem_team_t team) {
-    guarded([team] {
+    guarded("shmem_team_destroy", [team] {
         auto& e = here();
         std::unique_ptr<team_type> last; // ends when nothing is locked
         std::lock_guard const g{e.changing};
@@ -200,7 +202,7 @@ int create_context(shmem_team_t team, long options, shmem_ctx_t* made) {
     *made = SHMEM_CTX_INVALID;
     auto* const t = find_team(team);
     if (!t) return -1;
-    return guarded([&] {
+    return guarded("shmem_ctx_create", [&] {
         auto& e = here();
         std::lock_guard const g{e.changing};
         auto place = std::max<std::size_t>(e.first_free, 2);
@@ -225,7 +227,7 @@ int create_context(shmem_team_t team, long options, shmem_ctx_t* made) {
 void destroy_context(shmem_ctx_t ctx) {
     if (ctx == SHMEM_CTX_INVALID || ctx == SHMEM_CTX_DEFAULT) return;
     context_of(ctx);
-    guarded([ctx] {
+    guarded("shmem_ctx_destroy", [ctx] {
         std::lock_guard const g{here().changing};
         end_context(here(), place_in_table(ctx));
     });
@@ -267,17 +269,17 @@ std::optional<pthread_key_t> ending() {
 } // namespace
 
 int register_thread() {
-    return guarded([] {
+    return guarded("shmemx_thread_register", [] {
         if (!here().job().register_thread()) return 1;
         if (auto const key = ending()) pthread_setspecific(*key, &here());
         return 0;
     });
 }
 void unregister_thread() {
-    guarded([] { here().job().unregister_thread(); });
+    guarded("shmemx_thread_unregister", [] { here().job().unregister_thread(); });
 }
 void tell_use(int* places, int* unused, int* owned, int* contexts, int* threads) {
-    guarded([=] {
+    guarded("shmemx_resource_use", [=] {
         auto const use = here().job().use();
         *places = static_cast<int>(use.places);
         *unused = static_cast<int>(use.unused);

@@ -147,8 +147,8 @@ private:
     void* place(std::uint64_t offset) const noexcept { return memory_.heap().data() + offset; }
     void must_agree(char const* call, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0);
     std::uint64_t block_of(char const* call, void const* p) const;
-    void must_have(int partition) const;
-    [[noreturn]] void exhausted(std::size_t n, std::size_t align, int partition) const;
+    void must_have(char const* call, int partition) const;
+    [[noreturn]] void exhausted(char const* call, std::size_t n, std::size_t align, int partition) const;
 };
 
 template <class Stack> team<Stack>& job<Stack>::active_set(std::int32_t start, std::int32_t log_stride, std::int32_t size) {
@@ -182,27 +182,30 @@ template <class Stack> void job<Stack>::must_agree(char const* call, std::uint64
                                             std::to_string(least) + " at one, " + std::to_string(most) + " at another"};
 }
 
-template <class Stack> void job<Stack>::must_have(int partition) const {
+template <class Stack> void job<Stack>::must_have(char const* call, int partition) const {
     if (map_.has(partition)) return;
     std::string there;
     for (auto const& p : memory_.partitions()) there += (there.empty() ? "" : ", ") + std::to_string(p.id);
-    throw error{errc::no_memory, "mpt: the symmetric heap has no partition " + std::to_string(partition) +
-                                     "; there are: " + there + " (SHMEM_SYMMETRIC_PARTITION" + std::to_string(partition) + ")"};
+    throw error{errc::no_memory, "mpt: " + std::string{call} + ": the symmetric heap has no partition " +
+                                     std::to_string(partition) + "; there are: " + there + " (SHMEM_SYMMETRIC_PARTITION" +
+                                     std::to_string(partition) + ")"};
 }
 
 template <class Stack> void* job<Stack>::allocate(std::size_t n, std::size_t align, int partition, char const* call) {
     if (n == 0) return nullptr;
     if (!std::has_single_bit(align))
-        throw error{errc::argument, "mpt: an alignment is a power of two, not " + std::to_string(align)};
+        throw error{errc::argument,
+                    "mpt: " + std::string{call} + ": an alignment is a power of two, not " + std::to_string(align)};
     must_agree(call, n, align, static_cast<unsigned>(partition));
-    must_have(partition);
+    must_have(call, partition);
     std::lock_guard const g{changing_};
     if (align > memory_.alignment())
-        throw error{errc::no_memory, "mpt: the symmetric heap has no place at a multiple of " + std::to_string(align) +
-                                         ": it begins at one of " + std::to_string(memory_.alignment()) +
+        throw error{errc::no_memory, "mpt: " + std::string{call} + ": the symmetric heap has no place at a multiple of " +
+                                         std::to_string(align) + ": it begins at one of " +
+                                         std::to_string(memory_.alignment()) +
                                          ", a quarter of its size or less (SHMEM_SYMMETRIC_SIZE sets its size)"};
     auto const at = map_.take(partition, n, align);
-    if (!at) exhausted(n, align, partition);
+    if (!at) exhausted(call, n, align, partition);
     return place(*at);
 }
 
@@ -233,7 +236,7 @@ template <class Stack> void* job<Stack>::reallocate(void* block, std::size_t n) 
     if (map_.resize(from, n)) return block;
     auto const partition = map_.partition_of(from);
     auto const to = map_.take(partition, n);
-    if (!to) exhausted(n, heap_map::grain, partition);
+    if (!to) exhausted("shmem_realloc", n, heap_map::grain, partition);
     std::memcpy(place(*to), block, std::min<std::size_t>(map_.size_of(from), n));
     map_.give(from);
     g.unlock();
@@ -247,11 +250,12 @@ template <class Stack> std::uint64_t job<Stack>::block_of(char const* call, void
                                     std::to_string(reinterpret_cast<std::uintptr_t>(p))};
 }
 
-template <class Stack> void job<Stack>::exhausted(std::size_t n, std::size_t align, int partition) const {
+template <class Stack> void job<Stack>::exhausted(char const* call, std::size_t n, std::size_t align, int partition) const {
     auto const& map = map_.of(partition);
     auto const which = std::to_string(partition);
     throw error{errc::no_memory,
-                "mpt: " + (partition == 1 ? "the symmetric heap" : "partition " + which + " of the symmetric heap") +
+                "mpt: " + std::string{call} + ": " +
+                    (partition == 1 ? "the symmetric heap" : "partition " + which + " of the symmetric heap") +
                     " has no room for " + std::to_string(n) + " bytes at a multiple of " + std::to_string(align) + ": of its " +
                     std::to_string(map.bytes()) + " bytes " + std::to_string(map.used()) +
                     " are taken, and the largest free part has " + std::to_string(map.largest_free()) +

@@ -15,6 +15,7 @@ namespace {
 using mpt::wait_for;
 using mpt::wait_snapshot;
 using mpt::boot::rank_state;
+using mpt::coll::rooted_call;
 
 constexpr std::size_t most_lines = 24;
 constexpr std::size_t most_in_cycle = 12;
@@ -26,7 +27,7 @@ bool is_scheduled(wait_snapshot const& w) { return is_collective(w) && (number(w
 std::uint64_t communicator(mpt::context_id c) { return number(c) & ~(mpt::schedules_bit | mpt::collective_bit); }
 std::uint64_t communicator(wait_snapshot const& w) { return communicator(w.context); }
 
-auto speaker_of(mpt::tag label) { return mpt::coll::rooted_call::speaker_of(label); }
+auto speaker_of(mpt::tag label) { return rooted_call::speaker_of(label); }
 
 /// Neighbours wait for nobody's turn: each has sent all that it has before it waits, so the one that it waits for matters.
 bool is_among_neighbours(wait_snapshot const& w) {
@@ -140,8 +141,14 @@ report::report(std::span<mpt::boot::control_record const> records, std::span<mem
             s.waiting = mpt::read(record.waiting);
         }
         if (s.state == rank_state::finalized) s.waiting = {};
-        for (auto const& k : record.kept)
-            if (auto const m = mpt::read(k); s.waits() && m.what == wait_for::message) s.kept.push_back(m);
+        auto const shown = is_collective(s.waiting) ? record.calls.find(s.waiting.context, rooted_call::for_reports) : 0;
+        if (shown != 0) s.waiting.label = rooted_call::of(shown).label(rooted_call::of(shown).what);
+        for (auto const& k : record.kept) {
+            auto const m = mpt::read(k);
+            bool const is_shown =
+                shown != 0 && m.context == s.waiting.context; // of the exchange before the call, or of the call
+            if (s.waits() && m.what == wait_for::message && !is_shown) s.kept.push_back(m);
+        }
         for (auto const& n : record.names)
             if (auto const c = n.context.load(std::memory_order_acquire); c != 0) // sync(boot.name): acquire
                 names_[c] = std::string{n.text.data(), ::strnlen(n.text.data(), n.text.size())};

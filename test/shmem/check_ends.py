@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How a job of OpenSHMEM ends: shmem_global_exit passes its status on, 0 too, wherever the others are, and what its PE has printed comes
-out; and a function that runs at the exit may call shmem_finalize. Reports of who waits where name OpenSHMEM's calls; that the heap is exhausted is said once, with the call.
+out; and a function that runs at the exit may call shmem_finalize. Reports of who waits where name OpenSHMEM's calls, with the library
+that compares calls, too; that the heap is exhausted is said once, with the call.
 usage: check_ends.py MPTRUN CHECKED PROGRAM"""
 import os
 import subprocess
@@ -32,8 +33,6 @@ def wrong(mptrun, program, is_checked):
                        ('set', 'ranks 0-1 waited in shmem_barrier_all, shmem_sync or the like on team '),
                        ('stopped', 'ranks 0-1 wait in shmem_get, shmem_quiet or the like, for the answer of an agent of rank 2 for '),
                        ('finalize', 'ranks 0-2 have left shmem_finalize.')):
-        if is_checked and call != 'fcollect':
-            continue
         done = run(mptrun, program, 'meet', call, options=('--timeout', '2') if call in ('stopped', 'finalize') else ())
         if said not in done.stderr or 'MPI_' in done.stderr:
             yield f'{call}: "{done.stderr}"'

@@ -52,6 +52,17 @@ std::string difference(std::string const& pe, shown_call const& a, std::string c
     return {};
 }
 
+/// As whose wait a report shows what the PEs exchange before the call itself.
+coll::speaker speaker_of(common const& call) {
+    using enum coll::speaker;
+    auto const is = [&](auto const... names) { return ((call.what == names) || ...); };
+    if (is("barrier", "sync", "shmem_finalize")) return barrier;
+    if (is("broadcast")) return broadcast;
+    if (is("collect", "fcollect")) return allgather;
+    if (is("alltoall", "alltoalls", "shmemx_alltoallv", "shmemx_alltoallv_packed")) return alltoall;
+    return is("inscan", "exscan") ? scan : allreduce;
+}
+
 /// How much of its block of the heap follows an address, for calls that are checked; of static data that is not known.
 std::size_t room_at(void const* dest) {
     if (!call_name() || !is_in_heap(dest)) return ~std::size_t{0};
@@ -67,6 +78,10 @@ void compare_calls(team_type& t, char const* name, common const& mine) {
     shown_call own{{}, {}, mine.bytes, mine.root, static_cast<std::int32_t>(mine.op)};
     note(own.what, mine.what), note(own.name, name);
     std::vector<shown_call> all(static_cast<std::size_t>(t.size()));
+    auto const native = t.native();
+    auto& lane = native.wire().on();
+    coll::rooted_call const noted{speaker_of(mine), 0, coll::rooted_call::for_reports};
+    lane.calls_of(lane.me()).note(native.wire().context(), noted.word());
     mpt::shmem::fcollect(t, all.data(), &own, sizeof own);
     for (std::int32_t pe = 1; pe < t.size(); ++pe) {
         auto const found = difference(std::to_string(t.world(0).value), all.front(), std::to_string(t.world(pe).value),

@@ -55,6 +55,9 @@ struct rooted_call {
     std::uint32_t number = 0;
     way by = way::usual;
 
+    /// The number of a call that is noted for reports alone: ranks that check their calls say so in which they exchange them.
+    static constexpr std::uint32_t for_reports = ~std::uint32_t{0};
+
     /// What messages of the call carry.
     tag label(speaker s) const noexcept {
         auto const r = static_cast<std::uint32_t>(root) % (1u << 18), n = number % (1u << 9);

@@ -26,7 +26,8 @@ constexpr std::string_view rules =
 
 constexpr std::string_view outcome =
     "Signals are passed on to the ranks; those that do not end within 2 s of Ctrl-C, SIGTERM or the failure of another\n"
-    "are killed, and a second Ctrl-C kills at once.\n"
+    "are killed, and a second Ctrl-C kills at once. Where no wait has begun for a second, and some rank waits, it is said\n"
+    "first who waits for whom.\n"
     "Exit code: 0, or that of the first rank that failed; 128 + signal where a signal ended it; 124 after --timeout;\n"
     "127 where nothing was started.\n";
 

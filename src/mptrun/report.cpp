@@ -355,6 +355,13 @@ std::vector<std::string> report::cycles() const {
     return lines;
 }
 
+std::chrono::nanoseconds report::still() const {
+    std::int64_t last = 0;
+    for (auto const& s : ranks_)
+        if (s.alive && s.waits()) last = std::max(last, s.waiting.since);
+    return std::chrono::nanoseconds{last == 0 ? 0 : now_ - last};
+}
+
 std::uint64_t report::fingerprint() const {
     std::uint64_t all = 0;
     bool any = false;

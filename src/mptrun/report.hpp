@@ -8,6 +8,7 @@
 //   Ranks that do the same share a line. Ranks are those of MPI_COMM_WORLD. A rank in the fast spin, in its first microseconds
 //   of waiting, has no record yet and counts as one that computes; so does, under MPT_WAIT=spin, one in a blocking receive.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -37,6 +38,8 @@ public:
     /// A rank that ended and never joined, and for which another waits; -1. All are waited for in MPI_Init, and those of a group where
     /// a session makes something of it.
     int deserter() const noexcept;
+    /// How long no wait has begun; 0: nobody waits.
+    std::chrono::nanoseconds still() const;
     /// Another number whenever a wait began or ended; 0: nobody waits.
     std::uint64_t fingerprint() const;
     /// By what ranks of this program join the job.

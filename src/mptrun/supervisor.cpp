@@ -26,6 +26,7 @@ namespace {
 using mpt::boot::rank_state;
 
 constexpr std::chrono::seconds grace{2};
+constexpr std::chrono::seconds long_wait{1}; // makes one who ends the job ask why
 constexpr int timed_out = 124;
 constexpr int looks_without_progress = 10; // make a hang
 
@@ -165,11 +166,17 @@ void supervisor::signalled(int signal) {
         return;
     case SIGINT:
         if (++interrupts_ > 1) return send(SIGKILL);
-        return end_others(signal);
+        [[fallthrough]];
     case SIGTERM:
-    case SIGHUP: return end_others(signal);
+    case SIGHUP: explain(signal); return end_others(signal);
     default: return send(signal);
     }
+}
+
+/// Who ends a job that hangs is told why it does; one that moves ends without a word.
+void supervisor::explain(int signal) const {
+    if (auto const now = look(); !ending_ && now.still() >= long_wait)
+        say_all(fmt::format("signal {} ({}) ends the job; who waits for whom:", signal, ::strsignal(signal)), now.waits());
 }
 
 void supervisor::reap() {

@@ -4,7 +4,8 @@
 //              |
 //              +--> one failed, the time is over ----> say so once, aborted = 1 + code in the control segment,
 //              |                                       SIGTERM; 2 s later SIGKILL ---> its code, 128 + signal, 124
-//              +--> INT TERM HUP came ---------------> passed on; 2 s later SIGKILL; a second INT kills at once
+//              +--> INT TERM HUP came ---------------> says who waits for whom if all have for 1 s; passed on; 2 s later SIGKILL;
+//              |                                       a second INT kills at once
 //              +--> USR1 USR2 TSTP CONT came --------> passed on
 //              +--> QUIT came, or nothing has moved for MPT_HANG_REPORT seconds --> says who waits for whom, and goes on
 //
@@ -43,6 +44,7 @@ private:
     void start_all();
     void listen();
     void signalled(int signal);
+    void explain(int signal) const;
     void reap();
     void ended(int rank, int wait_status);
     void judge_quiet_end(int rank);

@@ -155,6 +155,28 @@ TEST(hang_report, comes_on_sigquit_in_the_background_of_a_script_too) { // for w
     EXPECT_TRUE(e.says("mptrun: who waits for whom:\n")) << e.err;
 }
 
+/// What is said where a signal ends ranks that have waited so long.
+ended ended_by(int signal, std::chrono::milliseconds waited) {
+    leftovers const left;
+    process p{"exec " + left.mark() + mptrun + " -n 3 " + waits + " hang cycle"};
+    EXPECT_TRUE(left.there(3, std::filesystem::path{waits}.filename()));
+    std::this_thread::sleep_for(waited);
+    ::kill(p.pid(), signal);
+    auto e = p.wait(20s);
+    EXPECT_EQ(e.code, 128 + signal) << e.err;
+    EXPECT_EQ(left.found(), "");
+    return e;
+}
+TEST(hang_report, comes_when_a_signal_ends_a_job_that_stands_still) {
+    for (int const s : {SIGINT, SIGTERM}) {
+        auto const e = ended_by(s, a_while + 1500ms);
+        EXPECT_TRUE(e.says("mptrun: signal " + std::to_string(s) + " (") && e.says(") ends the job; who waits for whom:\n"))
+            << e.err;
+        EXPECT_TRUE(e.says("a cycle: rank 0 waits for rank 1, which waits for rank 2, which waits for rank 0.")) << e.err;
+    }
+}
+TEST(hang_report, does_not_come_when_a_signal_ends_a_job_at_once) { EXPECT_EQ(ended_by(SIGINT, 0ms).err, ""); }
+
 TEST(hang_report, of_many_ranks_that_do_the_same_is_one_line) {
     auto const e = run(mptrun + " --timeout " + limit + " -n 24 " + waits + " hang missing", 40s);
     EXPECT_EQ(e.code, 124) << e.err;

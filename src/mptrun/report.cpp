@@ -154,7 +154,9 @@ report::report(std::span<mpt::boot::control_record const> records, std::span<mem
                 names_[c] = std::string{n.text.data(), ::strnlen(n.text.data(), n.text.size())};
         ranks_.push_back(std::move(s));
     }
-    shmem_alone_ = spoken == static_cast<std::uint32_t>(mpt::boot::facade::shmem);
+    using enum mpt::boot::facade;
+    auto const has = [spoken](mpt::boot::facade f) { return (spoken & static_cast<std::uint32_t>(f)) != 0; };
+    shmem_alone_ = has(shmem) && !has(mpi);
     if (!shmem_alone_) names_.emplace(2, "MPI_COMM_WORLD"), names_.emplace(4, "MPI_COMM_SELF");
 }
 

@@ -248,6 +248,13 @@ std::string supervisor::others() const {
     return alive_ == 1 ? fmt::format("; ending the {}rank.", other) : fmt::format("; ending the {}{} ranks.", other, alive_);
 }
 
+/// Calls of OpenSHMEM that look at nothing end so where a PE or an address is none.
+bool supervisor::lacks_checks(int rank, int code) const {
+    if (rank < 0 || (code != 128 + SIGSEGV && code != 128 + SIGBUS)) return false;
+    auto const spoken = record(rank).speaks.load(std::memory_order_relaxed); // order: words of a report
+    return (spoken & static_cast<std::uint32_t>(mpt::boot::facade::shmem_unchecked)) != 0;
+}
+
 void supervisor::fail(int rank, int code, std::string const& why) {
     if (failed_) return;
     failed_ = true;
@@ -257,9 +264,13 @@ void supervisor::fail(int rank, int code, std::string const& why) {
                                                     std::memory_order_relaxed); // order: `aborted` releases it
     bool const told = culprit != 0;                                             // by a rank, which ended the job
     bool const well = header_->aborted.load(std::memory_order_acquire) == 1;    // sync(boot.abort): acquire; with exit code 0
-    if (!ending_ && !why.empty() && !well)
-        say_all(told ? "" : why + others(),
-                rank >= 0 ? look().others_of(told ? static_cast<int>(culprit - 1) : rank) : look().waits());
+    if (!ending_ && !why.empty() && !well) {
+        auto lines = rank >= 0 ? look().others_of(told ? static_cast<int>(culprit - 1) : rank) : look().waits();
+        if (!told && lacks_checks(rank, code))
+            lines.emplace_back(
+                "--flavour debug (or a program built by oshcc -debug) checks the PEs and addresses of every call");
+        say_all(told ? "" : why + others(), lines);
+    }
     header_->aborted.compare_exchange_strong(none, 1u + static_cast<unsigned>(code),
                                              std::memory_order_acq_rel); // sync(boot.abort): acq_rel
     code_ = none == 0 ? code : static_cast<int>(none - 1);

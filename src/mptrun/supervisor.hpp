@@ -50,6 +50,7 @@ private:
     void judge_quiet_end(int rank);
     void look_for_deserters();
     void fail(int rank, int code, std::string const& why);
+    bool lacks_checks(int rank, int code) const;
     void end_others(int signal);
     void send(int signal);
     void finish();

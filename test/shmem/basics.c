@@ -211,6 +211,10 @@ int main(int argc, char** argv) {
         if (me != n - 1) shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &out, &in, 1);
         return 0;
     }
+    if (argc > 1 && strcmp(argv[1], "fault") == 0) {
+        if (me == 0) raise(SIGSEGV);
+        shmem_barrier_all();
+    }
     if (argc > 1 && strcmp(argv[1], "at exit") == 0) { /* shmem_finalize is called, but too late */
         shmem_int_p(&in_data, me, (me + 1) % n);
         return failures;

@@ -50,6 +50,9 @@ def wrong(mptrun, program, is_checked):
         ': the end of the program: rank ', ': shmem_sum_reduce: rank ']
     if not done.returncode or not any(s in done.stderr for s in said):
         yield f'a program that ends beside a reduction: exit code {done.returncode}, "{done.stderr}"'
+    done = run(mptrun, program, 'fault')
+    if done.returncode != 139 or ('(or a program built by oshcc -debug) checks' in done.stderr) == is_checked:
+        yield f'a PE that is killed by signal 11: exit code {done.returncode}, "{done.stderr}"'
     done = run(mptrun, program, 'at exit')
     if done.returncode or done.stderr:
         yield f'shmem_finalize at the exit: exit code {done.returncode}, "{done.stderr}"'

@@ -73,6 +73,7 @@ void enter(int level) {
         e.env = std::make_unique<mpt::shmem::environment<stack>>();
         fill_in(e);
         predefine(e);
+        if (!call_name()) e.job().run().job().speak(boot::facade::shmem_unchecked);
         announce(e);
     } catch (std::exception const& problem) { refuse_beginning(problem.what()); }
     e.level = level;

@@ -46,8 +46,8 @@ struct control_header {
 };
 static_assert(sizeof(control_header) <= 4096);
 
-/// By what a rank has begun; bits of control_record::speaks.
-enum class facade : std::uint32_t { mpi = 1, shmem = 2 };
+/// By what a rank has begun; bits of control_record::speaks. shmem_unchecked: the C library that looks at no arguments.
+enum class facade : std::uint32_t { mpi = 1, shmem = 2, shmem_unchecked = 4 };
 
 enum class rank_state : std::uint32_t { absent, attached, running, finalized, failed };
 

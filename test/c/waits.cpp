@@ -9,6 +9,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -37,6 +39,13 @@ void receive(int from, int tag, MPI_Comm c = MPI_COMM_WORLD) {
 void send(int to, int tag, MPI_Comm c = MPI_COMM_WORLD) {
     int const word = 1;
     MPI_Send(&word, 1, MPI_INT, to, tag, c);
+}
+/// Has a signal stopped that process?
+bool is_stopped(int process) {
+    std::ifstream in{"/proc/" + std::to_string(process) + "/stat"};
+    std::string const line{std::istreambuf_iterator<char>{in}, {}};
+    auto const name_ends = line.rfind(')');
+    return name_ends + 2 < line.size() && line[name_ends + 2] == 'T';
 }
 [[noreturn]] void compute() {
     for (;;) std::this_thread::yield();
@@ -171,9 +180,14 @@ std::map<std::string, void (*)()> const hangs{
          MPI_Win memory = MPI_WIN_NULL;
          MPI_Win_create(own.data(), 64 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory);
          if (rank_of() == 0) {
+             int const me = ::getpid();
+             MPI_Send(&me, 1, MPI_INT, 1, 4, MPI_COMM_WORLD);
              std::raise(SIGSTOP);
              receive(1, 3);
          }
+         int other = 0;
+         MPI_Recv(&other, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+         while (!is_stopped(other)) std::this_thread::sleep_for(1ms); // else its agent may answer before
          MPI_Datatype gaps = MPI_DATATYPE_NULL;
          MPI_Type_vector(4, 1, 2, MPI_INT, &gaps);
          MPI_Type_commit(&gaps);

@@ -1,8 +1,9 @@
 // core/: what the words that every floor uses cost.
 //
 //   light/MODE heavy/MODE drain/ours   from the call of the ordering to its return (core/fences.hpp)
-//   copy/copy_bytes/N                  N bytes between two buffers in cache, N not known to the compiler (core/cursor.hpp)
-//   read/source/N                      the same through the type-erased source
+//   copy/copy_bytes/N/AHEAD            N bytes between two buffers in cache, N not known to the compiler (core/cursor.hpp); one lies AHEAD
+//                                      bytes behind the other, but for the page
+//   copy/source/N/AHEAD                the same through the type-erased source
 #include <array>
 #include <cstring>
 #include <span>
@@ -27,16 +28,19 @@ void drain(benchmark::State& state) {
 }
 
 struct two_buffers {
-    alignas(mpt::cache_line) std::array<std::byte, 4096> from{}, into{};
+    static constexpr std::size_t page = 4096, most = 64 * page;
+    alignas(page) std::array<std::byte, most> from{};
+    alignas(page) std::array<std::byte, most + page> into{};
 };
 
 /// The same for each way of copying: Copy(into, from, n).
 template <class Copy> void copies(benchmark::State& state, Copy copy) {
     static two_buffers b;
     auto n = static_cast<std::size_t>(state.range(0));
+    auto* const into = b.into.data() + state.range(1);
     benchmark::DoNotOptimize(n);
     for (auto _ : state) {
-        copy(b.into.data(), b.from.data(), n);
+        copy(into, b.from.data(), n);
         benchmark::ClobberMemory();
     }
 }
@@ -56,10 +60,13 @@ int main(int argc, char** argv) {
         copies(s, [](auto* to, auto* from, std::size_t n) { mpt::source{from, n}.read(0, {to, n}); });
     };
     auto const libc = [](auto& s) { copies(s, [](auto* to, auto* from, std::size_t n) { std::memcpy(to, from, n); }); };
-    for (int n : {1, 8, 24, 40, 64, 512, 4096}) {
-        benchmark::RegisterBenchmark("copy/copy_bytes", ours)->Arg(n);
-        benchmark::RegisterBenchmark("copy/source", erased)->Arg(n);
-        benchmark::RegisterBenchmark("copy/role:memcpy", libc)->Arg(n);
-    }
+    auto const each = [&](int n, int ahead) {
+        benchmark::RegisterBenchmark("copy/copy_bytes", ours)->Args({n, ahead});
+        benchmark::RegisterBenchmark("copy/source", erased)->Args({n, ahead});
+        benchmark::RegisterBenchmark("copy/role:memcpy", libc)->Args({n, ahead});
+    };
+    for (int const n : {1, 8, 24, 40, 64, 512}) each(n, 0);
+    for (int const n : {2048, 4096, 8192, 65536, 262144})
+        for (int const ahead : {0, 1, 16, 48}) each(n, ahead);
     return bench::run_registered(argc, argv);
 }

@@ -1,7 +1,7 @@
 // core/: what the words that every floor uses cost.
 //
 //   light/MODE heavy/MODE drain/ours   from the call of the ordering to its return (core/fences.hpp)
-//   copy/copy_bytes/N/AHEAD            N bytes between two buffers in cache, N not known to the compiler (core/cursor.hpp); one lies AHEAD
+//   copy/copy_bytes/N/AHEAD            N bytes between two buffers in cache, N not known to the compiler (core/copying.hpp); one lies AHEAD
 //                                      bytes behind the other, but for the page
 //   copy/source/N/AHEAD                the same through the type-erased source
 #include <array>

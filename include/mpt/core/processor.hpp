@@ -4,7 +4,7 @@
 ///        pause            pause               yield        nothing                        core/atomics.hpp
 ///        order_stores     sfence              dmb ishst    nothing                        core/fences.hpp
 ///        fetch_to_write   prefetchw           the compiler's prefetch                     transport/smp/ring.hpp, core/crossing.hpp
-///        copy_string      rep movsb           a plain copy              copies_strings    core/cursor.hpp
+///        copy_string      rep movsb           a plain copy              copies_strings    core/copying.hpp
 ///        store_around     movntdq             a plain store             stores_around     core/crossing.hpp
 ///        ticks            rdtsc               0                         has_ticks         core/crossing.hpp
 ///        swap_wide        lock cmpxchg16b     false                     swaps_wide()      src/core/rma_element.cpp

@@ -79,8 +79,7 @@ void broadcast(team<Stack>& t, void* dest, void const* source, std::size_t n, ra
     bool const mine = t.me() == root;
     auto* const at = static_cast<std::byte*>(mine ? const_cast<void*>(source) : dest); // of the root it is read only
     coll::broadcast(t.native(), coll::place{std::span{at, n}}, root);
-    if (mine && !is_set && dest != source)
-        copy_bytes(static_cast<std::byte*>(dest), static_cast<std::byte const*>(source), n);
+    if (mine && !is_set && dest != source) copy_bytes(static_cast<std::byte*>(dest), static_cast<std::byte const*>(source), n);
 }
 
 template <class Stack> void fcollect(team<Stack>& t, void* dest, void const* source, std::size_t n) {

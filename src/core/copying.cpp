@@ -1,5 +1,5 @@
-// Of core/cursor.hpp: copies from back to front.
-#include <mpt/core/cursor.hpp>
+// Copies from back to front.
+#include <mpt/core/copying.hpp>
 
 #include <algorithm>
 #include <cstring>

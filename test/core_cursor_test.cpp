@@ -6,15 +6,12 @@
 #include <gtest/gtest.h>
 #include <mpt/core/cursor.hpp>
 
+#include "support/numbered.hpp"
+
 namespace {
 
-using bytes_of = std::vector<std::byte>;
-
-bytes_of numbered(std::size_t n, unsigned first = 1) {
-    bytes_of v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<std::byte>((first + i * 7) & 0xff);
-    return v;
-}
+using mpt::test::bytes_of;
+using mpt::test::numbered;
 
 /// Every second byte of a buffer: the smallest layout that is not contiguous.
 struct every_second {

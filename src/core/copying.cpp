@@ -36,10 +36,9 @@ void copy_back_by_16(std::byte* to, std::byte const* from, std::size_t n) noexce
 } // namespace
 
 void copy_aliased(std::byte* to, std::byte const* from, std::size_t n) noexcept {
-    constexpr std::size_t page = 4096;
     auto const back = processor::has_vectors_of_32() ? copy_back_by_32 : copy_back_by_16;
-    for (; n != 0;) {
-        auto const piece = std::min(n, page);
+    while (n != 0) {
+        auto const piece = std::min(n, alias_period);
         back(to, from, piece);
         to += piece, from += piece, n -= piece;
     }

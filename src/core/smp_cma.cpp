@@ -47,13 +47,14 @@ status move_all(call& one, std::int32_t pid, std::uint64_t mine, std::uint64_t t
 /// stays a bad address.
 /// origin: 16 bytes ahead, AMD EPYC, Zen 3, Linux 6.18, 64 KiB / 1 MiB: 12 / 156 us in place of 29 / 843; else they take 7 / 102
 bool copies_slowly(std::uint64_t to, std::uint64_t from, std::size_t n) noexcept {
-    return n >= 2 * detail::string_copy && processor::is_of_amd() &&
-           detail::aliases(reinterpret_cast<std::byte const*>(to), reinterpret_cast<std::byte const*>(from));
+    return n >= 2 * detail::string_copy &&
+           detail::aliases(reinterpret_cast<std::byte const*>(to), reinterpret_cast<std::byte const*>(from)) &&
+           processor::is_of_amd();
 }
 /// move(held, at, bytes) for each piece, until one is not ok.
 template <class Move>
 status in_between(call& one, std::int32_t pid, std::uint64_t mine, std::uint64_t theirs, std::size_t n, Move move) noexcept {
-    constexpr std::size_t page = 4096, piece = 8 * page;
+    constexpr std::size_t page = detail::alias_period, piece = 8 * page;
     alignas(page) std::array<std::byte, page + cache_line + piece> between;
     auto* const held = between.data() + theirs % page + cache_line;
     auto s = move_all(one, pid, mine, theirs, 1);

@@ -25,7 +25,7 @@ LINES := -Ddebug=false -Dcpp_args=-g1
 # Sanitized programs are large and many: lld links them in two fifths of the time.
 LLD := CXX_LD=lld
 
-.PHONY: all setup run test test-long bench install asan tsan clang tidy format docs clean
+.PHONY: all setup run test test-long bench install asan asan-build asan-rest tsan tsan-build clang tidy format docs clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD) $(NINJA_FLAGS)
 
@@ -65,9 +65,18 @@ build-asan/build.ninja: | setup
 	$(LLD) CC=clang-16 CXX=clang++-16 meson setup -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=0 -Dbench=true \
 	  -Dover_streams=false $(LINES) $(MESON_OPTIONS) build-asan
 
-asan: build-asan/build.ninja
+# Tests first: what is left, `asan-rest` does.
+ASAN_SUITES := unit stress proc example
+asan-build: build-asan/build.ninja
+	ninja -C build-asan build.ninja # what there is to test is as the tree says now
+	ninja -C build-asan $(NINJA_FLAGS) $$(python3 tools/test_targets.py build-asan $(ASAN_SUITES))
+
+asan-rest: build-asan/build.ninja
 	ninja -C build-asan $(NINJA_FLAGS)
-	$(TEST) -C build-asan --timeout-multiplier 4 $(addprefix --suite ,$(filter-out lint model,$(SUITES)) alone)
+	$(TEST) -C build-asan --no-rebuild --logbase testlog-alone --suite alone
+
+asan: asan-build asan-rest
+	$(TEST) -C build-asan --no-rebuild --timeout-multiplier 4 $(addprefix --suite ,$(ASAN_SUITES))
 
 build-tsan/build.ninja: | setup
 	$(LLD) meson setup -Db_sanitize=thread -Db_lundef=false -Doptimization=1 $(LINES) -Dalone=false -Dexamples=false \
@@ -75,9 +84,11 @@ build-tsan/build.ninja: | setup
 
 # ThreadSanitizer knows where programs lie only without address randomization of more than 28 bits.
 TSAN_SUITES := unit stress tsan
-tsan: build-tsan/build.ninja
+tsan-build: build-tsan/build.ninja
 	ninja -C build-tsan build.ninja # what there is to test is as the tree says now
 	ninja -C build-tsan $(NINJA_FLAGS) $$(python3 tools/test_targets.py build-tsan $(TSAN_SUITES))
+
+tsan: tsan-build
 	$$(setarch -R true 2>/dev/null && echo setarch -R) $(TEST) -C build-tsan --no-rebuild --timeout-multiplier 4 \
 	  $(addprefix --suite ,$(TSAN_SUITES))
 

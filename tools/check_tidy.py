@@ -5,6 +5,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,15 +23,19 @@ def run(root, source, *arguments):
 
 def main():
     root, build = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-    known = {os.path.realpath(build / row['file']) for row in json.loads((build / 'compile_commands.json').read_text())}
+    rows = json.loads((build / 'compile_commands.json').read_text())
+    known = {os.path.realpath(build / row['file']) for row in rows}
     sources = sorted(p for p in (root / 'src').rglob('*.cpp') if os.path.realpath(p) in known)
     names = [x for x in (root / 'include/mpt/headers.txt').read_text().splitlines() if x and not x.startswith('#')]
     known_to_gcc = '--extra-arg=-Wno-unknown-warning-option'  # the build may be g++'s
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for row in rows:  # clang cannot read what g++ precompiled
+            row['command'] = re.sub(r' -fpch-preprocess| -Winvalid-pch| -include all\.hpp', '', row['command'])
+        pathlib.Path(folder, 'compile_commands.json').write_text(json.dumps(rows))
         whole = pathlib.Path(folder) / 'every_header.cpp'
         whole.write_text(''.join(f'#include <mpt/{h}>\n' for h in names))
         flags = [f'--config-file={root / ".clang-tidy"}', '--', '-std=c++20', '-I', str(root / 'include')]
-        jobs = [pool.submit(run, root, whole, *flags)] + [pool.submit(run, root, s, '-p', str(build), known_to_gcc) for s in sources]
+        jobs = [pool.submit(run, root, whole, *flags)] + [pool.submit(run, root, s, '-p', folder, known_to_gcc) for s in sources]
         results = [j.result() for j in concurrent.futures.as_completed(jobs)]
     failed, seen = 0, set()
     for source, rc, said, seconds in results:

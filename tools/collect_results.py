@@ -4,8 +4,8 @@
 Reads Meson's `<logbase>.json`: one line per program, with what it printed. A GoogleTest program counts its cases, any other counts
 one. A program that ended badly without a failed case of its own (a crash, a time limit, a sanitizer's finding) counts one failed
 case more; a run that left no log counts as a failure.
-usage: collect_results.py [--cut=NAME:BUILD:SUITE] NAME=LOGBASE...       LOGBASE as in build/meson-logs/testlog
-                                                cut: the run was ended for time; what it had not done of its suite is skipped
+usage: collect_results.py [--cut=NAME:BUILD:SUITE,...] NAME=LOGBASE...       LOGBASE as in build/meson-logs/testlog
+                                                cut: the run was ended for time; what it had not done of its suites is skipped
                                                 prints the details and, last, `N passed, N failed, N skipped`; exits with 1 on failures
        collect_results.py --self-test"""
 import json
@@ -83,9 +83,9 @@ def collect(name, logbase, cut=None):
     return total
 
 
-def tests_of(build, suite):
+def tests_of(build, suites):
     tests = json.loads((pathlib.Path(build) / 'meson-info/intro-tests.json').read_text())
-    return [t['name'] for t in tests if suite in {s.rpartition(':')[2] for s in t['suite']}]
+    return [t['name'] for t in tests if suites & {s.rpartition(':')[2] for s in t['suite']}]
 
 
 def grouped(lines):
@@ -162,8 +162,8 @@ def main():
     for argument in sys.argv[1:]:
         name, _, logbase = argument.partition('=')
         if name == '--cut':
-            run, build, suite = logbase.split(':')
-            cut[run] = tests_of(build, suite)
+            run, build, suites = logbase.split(':')
+            cut[run] = tests_of(build, set(suites.split(',')))
             continue
         one = collect(name, logbase, cut.get(name))
         print(f'{name}: {one}')

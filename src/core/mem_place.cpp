@@ -29,7 +29,7 @@ constexpr int huge_page_shift = 26; // MAP_HUGE_SHIFT
 constexpr std::size_t up(std::size_t n, std::size_t to) noexcept { return (n + to - 1) / to * to; }
 
 /// 0 or an errno.
-int bind(std::span<std::byte> range, int mode, std::vector<unsigned> const& nodes) noexcept {
+int bind_pages(std::span<std::byte> range, int mode, std::vector<unsigned> const& nodes) noexcept {
     constexpr std::size_t most = 1024, bits = 8 * sizeof(unsigned long);
     std::array<unsigned long, most / bits> mask{};
     for (auto const n : nodes)
@@ -39,8 +39,8 @@ int bind(std::span<std::byte> range, int mode, std::vector<unsigned> const& node
 }
 
 int prefer(std::span<std::byte> range, std::vector<unsigned> const& nodes) noexcept {
-    if (auto const failed = bind(range, preferred_many, nodes); failed != EINVAL) return failed;
-    return bind(range, MPOL_PREFERRED, nodes); // takes the first one
+    if (auto const failed = bind_pages(range, preferred_many, nodes); failed != EINVAL) return failed;
+    return bind_pages(range, MPOL_PREFERRED, nodes); // takes the first one
 }
 
 std::string what_there_is(offer const& here) {
@@ -73,7 +73,7 @@ void place_special(outcome& is, std::span<std::byte> range, wish const& w, offer
 void place_normal(outcome& is, std::span<std::byte> range, wish const& w, offer const& here) {
     auto const nodes = here.normal_nodes();
     if (nodes.empty()) return; // a system without nodes has DDR only
-    auto const failed = bind(range, w.policy == strictness::interleave ? MPOL_INTERLEAVE : MPOL_BIND, nodes);
+    auto const failed = bind_pages(range, w.policy == strictness::interleave ? MPOL_INTERLEAVE : MPOL_BIND, nodes);
     if (failed == 0) is.kind = affinity::ddr;
     else is.lacks = fmt::format("DDR was asked for, but the system does not place memory: {}.", std::strerror(failed));
 }
@@ -116,8 +116,8 @@ std::string take_nodes(std::span<std::byte> range, affinity kind, strictness pol
         if (policy != strictness::mandatory) prefer(range, nodes); // as far as it goes
         return fmt::format("only {} of it are free: {}", human(free), what_there_is(here));
     }
-    if (policy == strictness::mandatory) failed = bind(range, MPOL_BIND, nodes);
-    else if (policy == strictness::interleave) failed = bind(range, MPOL_INTERLEAVE, nodes);
+    if (policy == strictness::mandatory) failed = bind_pages(range, MPOL_BIND, nodes);
+    else if (policy == strictness::interleave) failed = bind_pages(range, MPOL_INTERLEAVE, nodes);
     else failed = prefer(range, nodes);
     return failed == 0 ? "" : fmt::format("the system does not place memory: {}", std::strerror(failed));
 }
@@ -139,7 +139,7 @@ outcome place(std::span<std::byte> range, wish const& w, offer const& here, shar
 }
 
 void forget_place(std::span<std::byte> range) noexcept {
-    if (!range.empty()) bind(range, MPOL_DEFAULT, {});
+    if (!range.empty()) bind_pages(range, MPOL_DEFAULT, {});
 }
 
 // --- what stands behind a range -------------------------------------------------------------------------------------------------

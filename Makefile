@@ -25,7 +25,7 @@ LINES := -Ddebug=false -Dcpp_args=-g1
 # Sanitized programs are large and many: lld links them in two fifths of the time.
 LLD := CXX_LD=lld
 
-.PHONY: all setup run test test-long bench install asan asan-build asan-rest tsan tsan-build clang tidy format docs clean
+.PHONY: all setup run test test-long bench install over-streams asan asan-build asan-rest tsan tsan-build clang tidy format docs clean
 all: $(BUILD)/build.ninja
 	ninja -C $(BUILD) $(NINJA_FLAGS)
 
@@ -53,11 +53,19 @@ bench: build-release/build.ninja
 	python3 bench/run.py --build build-release $(BENCH_FLAGS)
 	python3 bench/peers/peers.py --build build-release $(BENCH_FLAGS)
 
+# For a build that left them out.
+over-streams: $(BUILD)/build.ninja
+	meson configure $(BUILD) -Dover_streams=true
+	ninja -C $(BUILD) $(NINJA_FLAGS)
+	python3 tools/built_tests.py $(BUILD) $(SUITES) | grep 'over streams' | \
+	  xargs -d '\n' $(TEST) -C $(BUILD) --logbase testlog-over-streams
+
 build-install/build.ninja: | setup
 	meson setup --buildtype=release -Dtests=false -Dexamples=false --prefix='$(abspath $(PREFIX))' build-install
 
 install: build-install/build.ninja
 	meson configure build-install --prefix='$(abspath $(PREFIX))'
+	ninja -C build-install $(NINJA_FLAGS)
 	meson install -C build-install
 
 # By clang, so that everything is seen by a second compiler too: benchmarks, and each header alone.

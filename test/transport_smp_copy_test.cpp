@@ -119,6 +119,23 @@ TEST_F(smp_copy, a_read_only_buffer_cannot_be_written) {
     EXPECT_EQ(smp::read_process(smp::own_process(), m.at, address(from.data()), from.size()), status::bad_address);
 }
 
+TEST(smp_copy_own, pages_are_there_as_far_as_they_may_be_used) {
+    constexpr std::size_t page = 4096;
+    mapping const m{4 * page};
+    ASSERT_EQ(::mprotect(m.at + 2 * page, page, PROT_READ), 0);
+    ASSERT_EQ(::mprotect(m.at + 3 * page, page, PROT_NONE), 0);
+    for (bool const writable : {false, true}) {
+        EXPECT_TRUE(smp::is_there(m.at, 2 * page, writable));
+        EXPECT_EQ(smp::is_there(m.at + 1, 3 * page - 1, writable), !writable);
+        EXPECT_EQ(smp::is_there(m.at + 2 * page, page, writable), !writable);
+        EXPECT_FALSE(smp::is_there(m.at + 3 * page - 1, 2, writable));
+        EXPECT_FALSE(smp::is_there(nullptr, 1, writable));
+        EXPECT_TRUE(smp::is_there(nullptr, 0, writable));
+        int here = 0;
+        EXPECT_TRUE(smp::is_there(&here, sizeof here, writable));
+    }
+}
+
 TEST_F(smp_copy, a_process_that_does_not_exist_is_gone) {
     int a = 0;
     EXPECT_EQ(smp::read_process(0x3fffffff, &a, address(&a), sizeof a), status::peer_gone); // above any pid_max

@@ -172,9 +172,9 @@ void call::bits(std::int64_t value, std::int64_t all, char const* names, char co
     if ((value & ~all) != 0) refuse(code, argument, value, std::string{"bits of "} + names);
 }
 
-void call::bytes(void const* p, std::int64_t n, char const* argument) const {
+void call::bytes(void const* p, std::int64_t n, char const* argument, int code) const {
     if (p == nullptr && n > 0) [[unlikely]]
-        fail(MPI_ERR_BUFFER, std::string{argument} + " is a null pointer, and should hold " + std::to_string(n) + " bytes");
+        fail(code, std::string{argument} + " is a null pointer, and should hold " + std::to_string(n) + " bytes");
 }
 
 void require_running(call& c) {

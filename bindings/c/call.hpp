@@ -203,7 +203,7 @@ public:
     /// count elements of t may lie at p.
     void data(void const* p, std::int64_t count, datatype_object const& t, char const* argument) const;
     void data(void const* p, numbers counts, std::int64_t n, datatype_object const& t, char const* argument) const;
-    void bytes(void const* p, std::int64_t n, char const* argument) const;
+    void bytes(void const* p, std::int64_t n, char const* argument, int code = MPI_ERR_BUFFER) const;
 
 private:
     [[noreturn]] void bad_rank(int value, int size, char const* argument, also words, int code) const;

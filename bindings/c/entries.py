@@ -298,7 +298,7 @@ class Entry:
                 lines.append(f'on.data({name}, {counts[0].name}, {n}, {type_}, "{name}");')
         elif len(place) == 1 and not place[0].length and place[0].kind.c in NUMBERS and place[0].direction == 'in' \
                 and p.kind.name in ('BUFFER', 'MEMORY', 'SEND_MEMORY'):
-            lines.append(f'on.bytes({name}, {place[0].name}, "{name}");')
+            lines.append(f'on.bytes({name}, {place[0].name}, "{name}", {p.kind.error});')
         if 'inplace' in p.words and lines:
             return [f'if ({name} != MPI_IN_PLACE) {{', *('    ' + line for line in lines), '}']
         return lines

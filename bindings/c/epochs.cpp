@@ -85,15 +85,18 @@ namespace impl {
 
 void Win_fence(call& on, int assert, win& w) {
     auto const p = promised(on, assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED);
-    if constexpr (checked) require_nothing(on, watch_of(w).before_fence(p));
     if constexpr (!checked) return window_of(w).fence(p);
+    require_nothing(on, watch_of(w).may_fence());
+    auto const before = watch_of(w).before_fence(p); // told when the others have been met, who would wait for this rank
     try {
         window_of(w).fence(p);
     } catch (error const& e) {
         if (e.code() == errc::rma_range) watch_of(w).fenced(); // it has met the others, and tells what was refused
         throw;
     }
-    require_nothing(on, watch_of(w).fenced());
+    auto const after = watch_of(w).fenced();
+    require_nothing(on, before);
+    require_nothing(on, after);
 }
 
 void Win_start(call& on, group_object& g, int assert, win& w) {
@@ -119,18 +122,18 @@ void Win_test(call&, win& w, int& flag) {
     if (checked && flag) watch_of(w).waited();
 }
 
-// Nobody's memory needs no lock, as it needs no operation.
+// Who locks nobody is in an epoch all the same, in which all that are locked may be flushed.
 
 void Win_lock(call& on, int type, int rank, int assert, win& w) {
     auto const p = promised(on, assert, MPI_MODE_NOCHECK);
     before_lock(on, w);
-    if (rank == MPI_PROC_NULL) return;
     auto const kind = type == MPI_LOCK_EXCLUSIVE ? rma::lock_kind::exclusive : rma::lock_kind::shared;
+    if (rank == MPI_PROC_NULL) return window_of(w).lock(kind, proc_null, p);
     window_of(w).lock(kind, mpt::rank{rank}, p);
     note_lock(on, w, kind, mpt::rank{rank});
 }
 void Win_unlock(call&, int rank, win& w) {
-    if (rank == MPI_PROC_NULL) return;
+    if (rank == MPI_PROC_NULL) return window_of(w).unlock(proc_null);
     if constexpr (checked) watch_of(w).unlocked(mpt::rank{rank});
     window_of(w).unlock(mpt::rank{rank});
 }

@@ -2,6 +2,7 @@
 #include "windows.hpp"
 
 #include <cstring>
+#include <exception>
 
 #include <mpt/mpi/hints.hpp>
 
@@ -79,10 +80,15 @@ void Win_allocate_shared(call& on, MPI_Aint size, MPI_Aint unit, info_object* hi
 void Win_free(call& on, MPI_Win& handle) {
     auto& b = on.of();
     ref<win> const w{b.wins.get(handle)};
+    window_of(*w).must_be_free(); // or it keeps its attributes
     remove_attributes(b, *w);
-    window_of(*w).free();
+    std::exception_ptr refused;
+    try {
+        window_of(*w).free();
+    } catch (error const&) { refused = std::current_exception(); } // by a target: it is gone all the same
     b.wins.remove(word_of(handle))->let_go();
     handle = MPI_WIN_NULL;
+    if (refused) std::rethrow_exception(refused);
 }
 
 void Win_attach(call&, win& w, void* base, MPI_Aint size) {

@@ -42,7 +42,7 @@ constexpr error_class_row rows[]{
     {amode,                 "MPI_ERR_AMODE",                 "the access mode is not allowed, or differs between processes"},
     {assertion,             "MPI_ERR_ASSERT",                "the assertion is not one that the call knows"},
     {bad_file,              "MPI_ERR_BAD_FILE",              "the file name is not allowed"},
-    {base,                  "MPI_ERR_BASE",                  "the base is not of memory that the library allocated"},
+    {base,                  "MPI_ERR_BASE",                  "no base of memory: a null pointer, or not what the library allocated"},
     {conversion,            "MPI_ERR_CONVERSION",            "a conversion function of the user failed"},
     {disp,                  "MPI_ERR_DISP",                  "the displacement is not allowed"},
     {dup_datarep,           "MPI_ERR_DUP_DATAREP",           "a data representation of that name exists already"},
@@ -133,6 +133,7 @@ error_class class_of(errc code) noexcept {
     case errc::rma_attach: return error_class::rma_attach;
     case errc::rma_flavor: return error_class::rma_flavor;
     case errc::rma_shared: return error_class::rma_shared;
+    case errc::buffer: return error_class::buffer;
     }
     return unknown;
 }

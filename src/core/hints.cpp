@@ -13,6 +13,11 @@ constexpr std::string_view asserted[] = {"mpi_assert_no_any_tag", "mpi_assert_no
                                          "mpi_assert_allow_overtaking", "mpi_assert_strict_start_ordering"};
 
 bool is_boolean(std::string_view value) { return as_boolean(value).has_value(); }
+bool is_alignment(std::string_view value) {
+    constexpr std::int64_t most = 1 << 30;
+    auto const n = as_integer(value).value_or(0);
+    return n > 0 && n <= most && std::has_single_bit(static_cast<std::uint64_t>(n));
+}
 bool is_size(std::string_view value) { return as_integer(value).value_or(-1) >= 0; }
 bool is_same_op(std::string_view value) { return value == "same_op" || value == "same_op_no_op"; }
 bool is_order(std::string_view value) {
@@ -35,6 +40,7 @@ constexpr window_hint window_hints[] = {
     {"mpi_accumulate_granularity", "0", is_size, true},
     {"same_size", "false", is_boolean},
     {"same_disp_unit", "false", is_boolean},
+    {"mpi_minimum_memory_alignment", "1", is_alignment, true},
     {"alloc_shared_noncontig", "false", is_boolean, true},
 };
 constexpr std::size_t locks = 0, granularity = 3, noncontiguous_parts = std::size(window_hints) - 1;
@@ -124,10 +130,8 @@ bool never_locked(of_window const& values) { return values[locks] == "true"; }
 bool rows_locked(of_window const& values) { return as_integer(values[granularity]).value_or(0) > processors_word; }
 
 std::size_t alignment(info const& given) {
-    constexpr std::size_t most = 1u << 30;
     auto const value = given.get("mpi_minimum_memory_alignment");
-    auto const n = static_cast<std::size_t>(value ? as_integer(*value).value_or(1) : 1);
-    return std::has_single_bit(n) && n <= most ? n : 1;
+    return value && is_alignment(*value) ? static_cast<std::size_t>(*as_integer(*value)) : 1;
 }
 
 } // namespace mpt::inline v0::hints

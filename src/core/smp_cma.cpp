@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <string>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -121,6 +124,22 @@ status write_process(std::int32_t pid, std::uint64_t into, void const* from, std
         copy_bytes(held, static_cast<std::byte const*>(from) + at, bytes);
         return move_all(write, pid, reinterpret_cast<std::uintptr_t>(held), into + at, bytes);
     });
+}
+bool is_there(void const* p, std::size_t n, bool writable) {
+    auto at = reinterpret_cast<std::uintptr_t>(p);
+    auto const end = at + n;
+    std::ifstream maps{"/proc/self/maps"}; // by address; a line begins with "from-to rwxp "
+    for (std::string line; at < end && std::getline(maps, line);) {
+        std::uint64_t from = 0, to = 0;
+        auto const* const last = line.data() + line.size();
+        auto const dash = std::from_chars(line.data(), last, from, 16);
+        auto const blank = std::from_chars(dash.ptr + 1, last, to, 16);
+        if (to <= at) continue;
+        bool const allowed = last - blank.ptr > 2 && blank.ptr[1] == 'r' && (!writable || blank.ptr[2] == 'w');
+        if (from > at || !allowed) return false;
+        at = to;
+    }
+    return at >= end;
 }
 std::int32_t own_process() noexcept { return static_cast<std::int32_t>(::getpid()); }
 

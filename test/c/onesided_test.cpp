@@ -723,9 +723,50 @@ TEST(COneSided, NobodyIsATargetOfNothing) {
         for (auto* const flush : {MPI_Win_flush, MPI_Win_flush_local}) EXPECT_EQ(flush(to, c.win), MPI_SUCCESS);
         MPI_Win_unlock_all(c.win);
         EXPECT_EQ(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, to, 0, c.win), MPI_SUCCESS);
+        for (auto* const flush : {MPI_Win_flush_all, MPI_Win_flush_local_all}) EXPECT_EQ(flush(c.win), MPI_SUCCESS);
+        auto w = c.win;
+        for (int const code : {MPI_Win_lock(MPI_LOCK_SHARED, to, 0, w), MPI_Win_lock_all(0, w), MPI_Win_free(&w)})
+            expect_failure(code, MPI_ERR_RMA_SYNC, {"MPI_Win_"});
         EXPECT_EQ(MPI_Win_unlock(to, c.win), MPI_SUCCESS);
+        expect_failure(MPI_Win_unlock(to, c.win), MPI_ERR_RMA_SYNC, {"MPI_Win_unlock", "is not locked"});
         EXPECT_EQ(y, 8);
         EXPECT_EQ(c.of(me), 0);
+    });
+}
+
+/// More messages than wires hold have to leave before the other says that it has them, and this rank does nothing but look for that.
+TEST(COneSided, WhoPollsAWindowMovesMessages) {
+    ranks(2, [](int me, int) {
+        enum class by { flush, flush_all, unlock, sync };
+        for (auto const way : {by::flush, by::flush_all, by::unlock, by::sync}) {
+            counter const c;
+            std::vector<MPI_Request> sent(20'000, MPI_REQUEST_NULL);
+            char const byte = 1;
+            long one = 1, seen = 0;
+            if (way != by::unlock) MPI_Win_lock_all(0, c.win);
+            if (me == 0) {
+                for (auto& r : sent) MPI_Isend(&byte, 1, MPI_CHAR, 1, 0, MPI_COMM_WORLD, &r);
+                while (seen == 0) {
+                    if (way == by::unlock) MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, c.win);
+                    MPI_Fetch_and_op(nullptr, &seen, MPI_LONG, 0, 0, MPI_NO_OP, c.win);
+                    switch (way) {
+                    case by::flush: MPI_Win_flush(0, c.win); break;
+                    case by::flush_all: MPI_Win_flush_all(c.win); break;
+                    case by::unlock: MPI_Win_unlock(0, c.win); break;
+                    case by::sync: MPI_Win_sync(c.win); break;
+                    }
+                }
+                MPI_Waitall(static_cast<int>(sent.size()), sent.data(), MPI_STATUSES_IGNORE);
+            } else {
+                char got = 0;
+                for (auto const& r [[maybe_unused]] : sent)
+                    MPI_Recv(&got, 1, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                if (way == by::unlock) MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, c.win);
+                MPI_Accumulate(&one, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_REPLACE, c.win);
+                if (way == by::unlock) MPI_Win_unlock(0, c.win);
+            }
+            if (way != by::unlock) MPI_Win_unlock_all(c.win);
+        }
     });
 }
 

@@ -245,7 +245,7 @@ TEST(CWindows, MemoryIsAttachedAndDetached) {
         EXPECT_EQ(MPI_Win_detach(w, a.data()), MPI_SUCCESS);
         expect_failure(MPI_Win_detach(w, a.data()), MPI_ERR_RMA_ATTACH, {"MPI_Win_detach"});
         EXPECT_EQ(MPI_Win_attach(w, a.data() + 2, 8), MPI_SUCCESS);
-        expect_failure(MPI_Win_attach(w, nullptr, 8), MPI_ERR_BUFFER, {"base is a null pointer"});
+        expect_failure(MPI_Win_attach(w, nullptr, 8), MPI_ERR_BASE, {"base is a null pointer"});
         for (void* const at : {static_cast<void*>(nullptr), static_cast<void*>(b.data() + 1), static_cast<void*>(b.data())}) {
             EXPECT_EQ(MPI_Win_attach(w, at, 0), MPI_SUCCESS); // of nothing, wherever it begins
         }
@@ -275,7 +275,7 @@ TEST(CWindows, WhatIsWrongAtTheBeginningIsTheCommunicatorsError) {
         };
         expect_failure(create(&x, -1, 1, MPI_COMM_WORLD), MPI_ERR_SIZE, {"MPI_Win_create", "size is -1"});
         expect_failure(create(&x, 8, 0, MPI_COMM_WORLD), MPI_ERR_DISP, {"disp_unit is 0"});
-        expect_failure(create(nullptr, 8, 1, MPI_COMM_WORLD), MPI_ERR_BUFFER, {"base is a null pointer", "8 bytes"});
+        expect_failure(create(nullptr, 8, 1, MPI_COMM_WORLD), MPI_ERR_BASE, {"base is a null pointer", "8 bytes"});
         expect_failure(create(&x, 8, 1, MPI_COMM_NULL), MPI_ERR_COMM, {"comm is MPI_COMM_NULL"});
         expect_failure(MPI_Win_allocate(-3, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &at, &w), MPI_ERR_SIZE, {"size is -3"});
         expect_failure(MPI_Win_allocate(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, nullptr, &w), MPI_ERR_ARG, {"baseptr"});
@@ -427,6 +427,7 @@ TEST(CWindows, HintsThatMakeSenseAreKept) {
                     {"same_size", "false"},
                     {"same_disp_unit", "false"},
                     {"mpi_accumulate_granularity", "0"},
+                    {"mpi_minimum_memory_alignment", "1"},
                     {"alloc_shared_noncontig", "false"},
                     {"mpi_memory_alloc_kinds", "mpi,system"}};
         auto const plain = allocated(MPI_COMM_WORLD, 1);
@@ -439,6 +440,7 @@ TEST(CWindows, HintsThatMakeSenseAreKept) {
                               {"same_size", "perhaps"},
                               {"same_disp_unit", "true"},
                               {"mpi_accumulate_granularity", "-4"},
+                              {"mpi_minimum_memory_alignment", "4096"},
                               {"mpi_assert_memory_alloc_kinds", "mpi,system"},
                               {"colour", "green"}});
         auto const m = allocated(MPI_COMM_WORLD, 1, hints);
@@ -446,12 +448,14 @@ TEST(CWindows, HintsThatMakeSenseAreKept) {
         known["no_locks"] = known["same_disp_unit"] = "true"; // what is no value of a hint, or no hint, is ignored
         known["accumulate_ordering"] = "none";
         known["accumulate_ops"] = "same_op";
+        known["mpi_minimum_memory_alignment"] = "4096";
         known["mpi_assert_memory_alloc_kinds"] = "mpi,system";
         EXPECT_EQ(hints_of(m.win), known);
 
         hints = info_of({{"accumulate_ordering", "raw, waw"},
                          {"accumulate_ops", "any"},
                          {"mpi_accumulate_granularity", "64"}, // as this, settled when it was made
+                         {"mpi_minimum_memory_alignment", "64"},
                          {"no_locks", "false"},
                          {"mpi_assert_memory_alloc_kinds", "mpi,rocm"},
                          {"alloc_shared_noncontig", "true"}});
@@ -513,6 +517,10 @@ TEST(CWindows, AttributesAreKeptAndGoWithTheWindow) {
         expect_failure(MPI_Win_free(&w), MPI_ERR_NAME, {"MPI_Win_free", "delete callback"});
         EXPECT_EQ(value_of(w, a), 3);
         seen.answer = MPI_SUCCESS;
+        EXPECT_EQ(MPI_Win_lock_all(0, w), MPI_SUCCESS); // so does an epoch, which no callback hears of
+        expect_failure(MPI_Win_free(&w), MPI_ERR_RMA_SYNC, {"MPI_Win_free"});
+        EXPECT_EQ(value_of(w, a), 3);
+        EXPECT_EQ(MPI_Win_unlock_all(w), MPI_SUCCESS);
         auto gone = a;
         EXPECT_EQ(MPI_Win_free_keyval(&gone), MPI_SUCCESS);
         EXPECT_EQ(gone, MPI_KEYVAL_INVALID);

@@ -148,6 +148,13 @@ TEST_P(facade, respects_ulimit_v) {
 
 TEST_P(facade, what_is_not_attached_is_refused_however_many_attachments_there_are) { works(job(2, "detached")); }
 
+TEST(facade_of_the_kernel, a_bad_buffer_of_the_origin_is_its_own_error) {
+    MPT_TEST_NEEDS_CMA();
+    auto const e = run(mptrun + "2 " + rank + " smp unreadable");
+    EXPECT_EQ(e.code, 0) << e.out << e.err;
+    EXPECT_TRUE(has(e.out, "2 ranks: unreadable")) << e.out;
+}
+
 /// Streams touch no other rank's slice, so rank 0 has mapped none before the windows.
 TEST(facade_streams, a_window_that_one_rank_cannot_map_is_an_error_of_all) {
     MPT_TEST_ONLY_UNSANITIZED();

@@ -7,6 +7,7 @@
 //   windows STEPS SEED         random one-sided programs on windows of every sort
 //   unmapped                   windows while rank 0 may map no more: told to all ranks; then it may, and they are made
 //   detached                   windows with more attachments than their table has places: what is not attached is refused
+//   unreadable                 puts from, and gets into, pages of the origin's that are not there: its own error, not the target's
 //   hang                       rank 0 waits for a message, the others in a barrier
 //   hang-lock                  rank 0 locks its own window and waits in a barrier, the others want the lock
 //   greedy MOST                takes up to MOST MB until it is told that there is no more, then goes on
@@ -27,6 +28,7 @@
 #include "../support/rma_program.hpp"
 #include <mpt/mpt.hpp>
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -378,6 +380,38 @@ template <class World> void detached(World world) {
     must(alone[0] == 3 && many[398] == 5, "memory of this rank is not as it must be");
 }
 
+/// Where the kernel copies.
+template <class World> void unreadable(World world) {
+    constexpr std::size_t n = 8192;
+    data own(n, std::byte{3});
+    window w{world, exposed(own)};
+    rank const other = (world.rank() + 1) % world.size();
+    auto const pages = [](int protection) {
+        auto* const at = ::mmap(nullptr, n, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        must(at != MAP_FAILED, "no pages");
+        return std::span{static_cast<std::byte*>(at), n};
+    };
+    auto const refused = [](auto&& f, std::string_view what) {
+        try {
+            f();
+        } catch (error const& e) {
+            return must(e.code() == errc::buffer && std::string_view{e.what()}.find(what) != std::string_view::npos,
+                        std::string{"another error: "} + e.what());
+        }
+        must(false, "pages that are not there were moved");
+    };
+    auto const nothing = pages(PROT_NONE), fixed = pages(PROT_READ);
+    {
+        auto const held = w.lock_all();
+        refused([&] { w.put(std::span<std::byte const>{nothing}, other); }, "cannot be read");
+        refused([&] { w.get(nothing, other); }, "cannot be written");
+        refused([&] { w.get(fixed, other); }, "cannot be written");
+        w.put(std::span<std::byte const>{fixed}, other);
+    }
+    world.barrier();
+    must(own == data(n), "good pages were not moved");
+}
+
 template <class World> void hang_in_lock(World world) {
     window w{world, allocated<int>(1)};
     if (world.rank() != 0) world.barrier();
@@ -403,6 +437,7 @@ template <class Stack> int run(std::string_view mode, std::vector<std::string> c
     else if (mode == "windows") windows(world, static_cast<int>(number(0)), static_cast<unsigned>(number(1)));
     else if (mode == "unmapped") unmapped(world);
     else if (mode == "detached") detached(world);
+    else if (mode == "unreadable") unreadable(world);
     else if (mode == "hang" && world.rank() == 0) static_cast<void>(world.template recv<long>(1, 7));
     else if (mode == "hang") world.barrier();
     else if (mode == "hang-lock") hang_in_lock(world);

@@ -29,6 +29,7 @@ enum class errc : std::uint8_t {
     rma_attach,    // one-sided: memory that cannot be attached
     rma_flavor,    // one-sided: a window of another sort
     rma_shared,    // one-sided: memory that cannot be shared
+    buffer,        // memory of the caller's own that is not there, or cannot be written
 };
 
 class error : public std::runtime_error {

@@ -83,6 +83,8 @@ public:
     void drop(rank r, std::uint32_t call);
 
     /// Before the window's fence, and after it.
+    findings may_fence();
+    /// Then, also before it; a finding is told after it, since the others wait for this rank there.
     findings before_fence(promises p);
     findings fenced();
     /// Before the window's start: targets in ranks of the window.
@@ -186,17 +188,20 @@ template <class Stack> void watch<Stack>::flushed(rank r, bool here) {
 }
 
 // --- promises -----------------------------------------------------------------------------------------------------------------------
+template <class Stack> findings watch<Stack>::may_fence() {
+    if (of(me_)->exposed) return finding{false, "an exposure epoch is open: MPI_Win_wait or MPI_Win_test ends it"};
+    return std::nullopt;
+}
 template <class Stack> findings watch<Stack>::before_fence(promises p) {
     auto const own = of(me_);
-    if (own->exposed) return finding{false, "an exposure epoch is open: MPI_Win_wait or MPI_Win_test ends it"};
-    auto const n = made_.load(std::memory_order_relaxed);                               // order: see mode_
-    if (p.no_precede && mode_.load(std::memory_order_relaxed) == mode::fence && n != 0) // order: see mode_
-        return finding{false, std::to_string(n) + " operations were made since the last fence, and MPI_MODE_NOPRECEDE promises "
-                                                  "that there are none"};
     auto const next = fences_ + 1; // others may be in the one before still
     if (p.no_put) own->reads_fences[next % 2] = fence_epoch(next);
     own->fences[next % 2] = {p.no_precede, p.no_succeed};
-    return std::nullopt;
+    auto const n = made_.load(std::memory_order_relaxed);                                // order: see mode_
+    if (!p.no_precede || mode_.load(std::memory_order_relaxed) != mode::fence || n == 0) // order: see mode_
+        return std::nullopt;
+    return finding{false, std::to_string(n) + " operations were made since the last fence, and MPI_MODE_NOPRECEDE promises "
+                                              "that there are none"};
 }
 
 template <class Stack> findings watch<Stack>::fenced() {

@@ -18,6 +18,8 @@
 ///             are complete at birth, and flush_local has nothing to do.
 ///   Elements  of a target that this rank has locked alone, or of a window made with rows_locked, change under the part's lock
 ///             (rma/element.hpp): rows at a kernel's speed. So do rows that a thread alone has changed for a while (rma/rows.hpp).
+///   Progress  a program may poll memory of a window, by operations and flushes, for what another does when it has got a message: each so many
+///             flushes, unlocks and syncs of a thread, a round of progress.
 ///   Order     accumulates of a rank on a target are done in program order. A flush is a full fence.
 ///   Cost      put of a value to arena memory: a look at the epoch, one comparison with the bounds, a store. No lock, no call.
 ///   Threads   operations, flushes and locks of different targets by any number of threads; fence, start, complete, post and wait by
@@ -43,60 +45,40 @@
 #include <mpt/datatype/operation.hpp>
 #include <mpt/rma/agent.hpp>
 #include <mpt/rma/memory.hpp>
+#include <mpt/rma/window/terms.hpp>
 #include <mpt/stack/runtime.hpp>
 
 namespace mpt::inline v0::rma {
 
-/// How a window came by its memory.
-enum class flavor : std::uint8_t { create, allocate, dynamic, shared };
+namespace detail {
 
-/// What the program promises to a synchronisation. MPI-4.1 section 12.5.5.
-struct promises {
-    bool no_check = false, no_store = false, no_put = false, no_precede = false, no_succeed = false;
-};
+/// The flushes, unlocks and syncs of a rank's threads: each so many of a thread, one is long. Threads of one place disturb each other's
+/// counts, on which nothing hangs.
+template <class World> class turns {
+    struct alignas(line_pair) place {
+        typename World::atomics::template atomic<std::uint32_t> made{0};
+    };
+    std::array<place, 16> places_;
+    static constexpr std::uint32_t between = 128;
 
-/// Data of this rank: elements of any layout, to be read or to be written. The type outlives the call alone.
-struct own_source {
-    void const* address;
-    std::int64_t count;
-    datatype const& type;
-};
-struct own_sink {
-    void* address;
-    std::int64_t count;
-    datatype const& type;
-};
-/// Data of a target's part: `displacement` counts the target's units; in a dynamic window it is an address there.
-struct target_place {
-    rank target; // of the window's group
-    std::int64_t displacement;
-    std::int64_t count;
-    datatype const& type;
-};
+    auto& of(std::uint64_t thread) noexcept {
+        return places_[static_cast<unsigned>((thread * 0x9e3779b97f4a7c15) >> 32) % places_.size()].made;
+    }
 
-/// A rank's part of a window.
-struct part {
-    std::byte* base = nullptr; // here; null where this rank does not map it
-    std::uint64_t size = 0;
-    std::int64_t unit = 1;
+public:
+    /// False: it is this thread's turn. True: it has made one more.
+    bool may_skip(std::uint64_t thread) noexcept {
+        auto& made = of(thread);
+        auto const n = made.load(std::memory_order_relaxed) + 1; // order: a hint
+        if (n % between == 0) [[unlikely]]
+            return false;
+        made.store(n, std::memory_order_relaxed); // order: a hint
+        return true;
+    }
+    void begin_again(std::uint64_t thread) noexcept { of(thread).store(0, std::memory_order_relaxed); } // order: a hint
 };
 
-/// What make_window() is to make.
-struct wanted {
-    flavor how = flavor::allocate;
-    std::span<std::byte> memory{}; // create: the user's
-    std::uint64_t size = 0;        // allocate, shared: how much of it
-    std::int64_t unit = 1;
-    bool contiguous = true;    // shared: each rank's part follows that of the rank before
-    std::size_t alignment = 1; // allocate, shared: of the beginning of what a rank allocates, a power of two
-    bool rows_locked = false;  // accumulates are of rows rather than of single elements; it counts where all ranks say so
-    // Bytes of rows that a rank changes by elements before one of its threads takes a target's part to itself, four times as many each
-    // time that it is taken back. origin: bench/peers/rma_bench.c, accumulate: 16 KiB by elements cost what two changes of the owner do
-    std::uint64_t patience = 16 << 10;
-    // How often who asks a waiting thread of a target for something small looks for its answer. Where CPUs are scarce none is asked.
-    std::optional<std::uint32_t> looks{};
-    std::optional<mem::wish> place{}; // allocate, shared: where memory comes from; else as the environment has it
-};
+} // namespace detail
 
 template <class Stack> class window {
 public:
@@ -110,8 +92,10 @@ public:
     /// Gives up what is this rank's. free() comes before, except where an exception unwinds.
     ~window();
 
-    /// Collective: completes what is under way, and meets the others. Throws mpt::error(rma_sync) in an epoch of its own. After it
-    /// nothing but the destructor is called.
+    /// Throws mpt::error(rma_sync) where free() must not be called yet: in an epoch of its own.
+    void must_be_free() const;
+    /// Collective: completes what is under way, and meets the others. Throws where it must not be called yet; and mpt::error(rma_range)
+    /// where a target refused something, when all is over. After it nothing but the destructor is called.
     void free();
 
     rank me() const noexcept { return me_; }
@@ -203,7 +187,7 @@ public:
     void wait();
     /// True: the exposure epoch is over, as after wait().
     bool test();
-    /// Section 12.5.3.
+    /// Section 12.5.3. proc_null may be locked as well, to which there are no operations.
     void lock(lock_kind kind, rank target, promises p = {});
     void unlock(rank target);
     void lock_all(promises p = {});
@@ -211,19 +195,19 @@ public:
     /// Section 12.5.4. In a passive epoch alone.
     void flush(rank target);
     void flush_all();
-    /// A flush where the target's agent was asked for nothing. False: nothing was done.
+    /// A flush where the target's agent was asked for nothing, and it is not this thread's turn to move messages. False: nothing was done.
     bool try_flush(rank target) noexcept {
         auto& t = at(target);
         if (now() != epoch::lock_all && t.lock == held::nothing) [[unlikely]]
             return false;
         auto const asked = t.asked.load(std::memory_order_relaxed);    // order: who asked it synchronises with us
         auto const done = t.confirmed.load(std::memory_order_acquire); // sync(rma.confirmed): acquire
-        return asked == done && (settle(), true);
+        return asked == done && turns_.may_skip(run_->world().self()) && (settle(), true);
     }
-    void flush_local(rank target) { must_be_passive("flush_local", target); }
-    void flush_local_all() { must_be_passive("flush_local_all"); }
+    void flush_local(rank target);
+    void flush_local_all();
     /// What this rank has written before is there for others, and what they have is there for it, once they and it know of it.
-    void sync() noexcept { settle(); }
+    void sync();
 
     // --- memory of a dynamic window: window/make.hpp ----------------------------------------------------------------------------
     /// Section 12.2.4. Throws mpt::error(rma_attach) where it overlaps what is attached, or was not attached.
@@ -285,7 +269,7 @@ private:
     [[gnu::noinline]] void get_far(own_sink const& into, target_type& t, target_place const& from);
     bool put_by_kernel(source const& data, target_type& t, typed_runs const& there);
     bool get_by_kernel(sink const& room, target_type& t, typed_runs const& there);
-    bool done_by_kernel(char const* call, target_type& t, status s);
+    bool done_by_kernel(char const* call, target_type& t, status s, std::span<std::byte const> own, bool writes_own);
     struct both_sides; // of an update
     /// Of an epoch in which nobody else can change the target's elements, as all threads of this rank see it.
     bool is_locked(target_type const& t) const noexcept { return rows_locked_ || t.lock == held::exclusive; }
@@ -323,6 +307,7 @@ private:
 
     // synchronisation
     void settle() const noexcept { fences::light(fence_mode::both); } // loads and stores, too
+    void move_messages();
     void confirm(target_type& t);
     template <class F> void confirm_each(std::int32_t n, F f);
     void confirm_all();
@@ -362,12 +347,13 @@ private:
     std::uint32_t looks_ = 0;   // as wanted::looks
     std::byte* desk_ = nullptr; // of whoever has it: data of what is asked for that no line holds (window/ask.hpp)
     atomic<bool> desk_taken_{false};
+    detail::turns<world_type> turns_;
     std::uint64_t probe_[2]{}; // what others read to see that the kernel lets them
     std::unique_ptr<target_type[]> targets_;
     exposed_memory memory_;
     std::unique_ptr<rma::agent<Stack>> agent_;
 
-    atomic<bool> open_to_all_{false};
+    atomic<bool> open_to_all_{false}, nobody_locked_{false};
     atomic<epoch> epoch_{epoch::none};
     alignas(line_pair) atomic<std::uint32_t> locks_{0}; // that are held one by one; apart from what every operation reads
     atomic<std::uint32_t> answers_{0};                  // that were asked for

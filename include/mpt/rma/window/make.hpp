@@ -53,15 +53,20 @@ template <class Stack> void window<Stack>::know_all(std::vector<card>& all, want
 
 template <class Stack> window<Stack>::~window() { agent_.reset(); }
 
-template <class Stack> void window<Stack>::free() {
+template <class Stack> void window<Stack>::must_be_free() const {
     must_begin("free");
     if (exposed_) wrong_order("free", "an exposure epoch is open");
+}
+template <class Stack> void window<Stack>::free() {
+    must_be_free();
     finish_told();
-    confirm_all();
-    settle();
-    coll::barrier(team());
-    agent_.reset();
-    give_back();
+    end_epoch([&] { confirm_all(); },
+              [&] {
+                  settle();
+                  coll::barrier(team());
+                  agent_.reset();
+                  give_back();
+              });
 }
 
 /// After this nobody looks at what is this rank's.

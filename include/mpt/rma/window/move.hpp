@@ -92,13 +92,17 @@ template <class Stack> template <class F> void window<Stack>::within(target_type
 
 // --- by the kernel ------------------------------------------------------------------------------------------------------------------
 /// What it said. False: it refuses what it has granted before, and the agent is to do it, from now on.
-template <class Stack> bool window<Stack>::done_by_kernel(char const* call, target_type& t, status s) {
+template <class Stack> bool window<Stack>::done_by_kernel(char const* call, target_type& t, status s,
+                                                          std::span<std::byte const> own, bool writes_own) {
     if (s == status::ok) [[likely]]
         return true;
     if (s == status::refused) return t.by.store(way::agent, std::memory_order_relaxed), false; // order: either way is right
-    throw error{s == status::bad_address ? errc::rma_range : errc::system, "mpt: " + std::string{call} + ": memory of rank " +
-                                                                               std::to_string(t.world.value) +
-                                                                               " of the job: " + std::string{to_string(s)}};
+    auto const said = "mpt: " + std::string{call} + ": ";
+    if (s == status::bad_address && !smp::is_there(own.data(), own.size(), writes_own))
+        throw error{errc::buffer, said + "the origin's " + std::to_string(own.size()) + " bytes are not mapped" +
+                                      (writes_own ? ", or cannot be written" : ", or cannot be read")};
+    auto const what = s == status::bad_address ? errc::rma_range : s == status::peer_gone ? errc::peer_gone : errc::system;
+    throw error{what, said + "memory of rank " + std::to_string(t.world.value) + " of the job: " + std::string{to_string(s)}};
 }
 
 template <class Stack> bool window<Stack>::put_by_kernel(source const& data, target_type& t, typed_runs const& there) {
@@ -112,7 +116,8 @@ template <class Stack> bool window<Stack>::put_by_kernel(source const& data, tar
                           said = runs.size() == 1 ? smp::write_process(t.pid, runs[0].at, p, n)
                                                   : smp::write_process_runs(t.pid, {&mine, 1}, 0, runs);
                       });
-    return done_by_kernel("put", t, said);
+    return done_by_kernel("put", t, said,
+                          data.is_contiguous() ? std::span{data.data(), data.size()} : std::span<std::byte const>{}, false);
 }
 
 template <class Stack> bool window<Stack>::get_by_kernel(sink const& room, target_type& t, typed_runs const& there) {
@@ -128,7 +133,8 @@ template <class Stack> bool window<Stack>::get_by_kernel(sink const& room, targe
             runs.size() == 1 ? smp::read_process(t.pid, p, runs[0].at, n) : smp::read_process_runs(t.pid, {&mine, 1}, 0, runs);
         if (!flat && said == status::ok) room.write(at, std::span{buffer}.first(n));
     });
-    return done_by_kernel("get", t, said);
+    return done_by_kernel("get", t, said,
+                          flat ? std::span<std::byte const>{room.data(), room.size()} : std::span<std::byte const>{}, true);
 }
 
 // --- what is not in one piece, or not mapped --------------------------------------------------------------------------------------------

@@ -58,15 +58,45 @@ template <class Stack> template <class Confirm, class End> void window<Stack>::e
     end();
 }
 
+/// Messages of this rank may have to leave, or to come, before what it looks for in a window's memory is there.
+template <class Stack> void window<Stack>::move_messages() {
+    auto const thread = run_->world().self();
+    if (turns_.may_skip(thread)) [[likely]]
+        return;
+    turns_.begin_again(thread);
+    auto& lane = wire_.on();
+    if (typename Stack::lock_type::node n; lane.lock().try_acquire(n)) {
+        lane.step();
+        lane.lock().release(n);
+    }
+    lane.serve_others();
+    lane.follow();
+    if (lane.facts().scarce && lane.may_yield()) lane.give_way();
+}
+
 template <class Stack> void window<Stack>::flush(rank target) {
     must_be_passive("flush", target);
     confirm(at(target));
     settle();
+    move_messages();
 }
 template <class Stack> void window<Stack>::flush_all() {
     must_be_passive("flush_all");
     confirm_all();
     settle();
+    move_messages();
+}
+template <class Stack> void window<Stack>::flush_local(rank target) {
+    must_be_passive("flush_local", target);
+    move_messages();
+}
+template <class Stack> void window<Stack>::flush_local_all() {
+    must_be_passive("flush_local_all");
+    move_messages();
+}
+template <class Stack> void window<Stack>::sync() {
+    settle();
+    move_messages();
 }
 
 // --- what may be ----------------------------------------------------------------------------------------------------------------------
@@ -249,6 +279,13 @@ template <class Stack> void window<Stack>::give(target_type& t) noexcept {
 template <class Stack> void window<Stack>::lock(lock_kind kind, rank target, promises p) {
     if (auto const e = now(); e == epoch::start || e == epoch::lock_all)
         wrong_order("lock", "an access epoch is open, begun by start or lock_all");
+    if (target == proc_null) {
+        if (nobody_locked_.exchange(true, std::memory_order_relaxed)) // order: own thread's epoch
+            wrong_order("lock", "nobody (proc_null) is locked by this rank already");
+        locks_.fetch_add(1, std::memory_order_relaxed); // order: as below
+        if (now() == epoch::fence) enter(epoch::none), open_to_all(false);
+        return;
+    }
     auto& t = at(target);
     if (t.lock != held::nothing)
         wrong_order("lock", ("rank " + std::to_string(target.value) + " of the window is locked by this rank already").c_str());
@@ -259,6 +296,12 @@ template <class Stack> void window<Stack>::lock(lock_kind kind, rank target, pro
 }
 
 template <class Stack> void window<Stack>::unlock(rank target) {
+    if (target == proc_null) {
+        if (!nobody_locked_.exchange(false, std::memory_order_relaxed)) // order: own thread's epoch
+            wrong_order("unlock", "nobody (proc_null) is not locked");
+        locks_.fetch_sub(1, std::memory_order_relaxed); // order: as in lock
+        return;
+    }
     auto& t = at(target);
     if (now() == epoch::lock_all || t.lock == held::nothing)
         wrong_order("unlock", ("rank " + std::to_string(target.value) + " of the window is not locked").c_str());
@@ -269,6 +312,7 @@ template <class Stack> void window<Stack>::unlock(rank target) {
                   locks_.fetch_sub(1, std::memory_order_relaxed); // order: as in lock
                   give(t);
               });
+    move_messages();
 }
 
 template <class Stack> void window<Stack>::lock_all(promises p) {
@@ -287,6 +331,7 @@ template <class Stack> void window<Stack>::unlock_all() {
                   enter(epoch::none);
                   for (rank r = 0; r < size(); r = r + 1) give(at(r));
               });
+    move_messages();
 }
 
 } // namespace mpt::inline v0::rma

@@ -31,6 +31,8 @@ namespace mpt::inline v0::smp {
 /// src/core/smp_cma.cpp. Whole or an error; how much of `into` was written before an error is unspecified.
 status read_process(std::int32_t pid, void* into, std::uint64_t from, std::size_t n) noexcept;
 status write_process(std::int32_t pid, std::uint64_t into, void const* from, std::size_t n) noexcept;
+/// May this process read, or write, all of these bytes of its own? For who was told of a bad address, and not whose: it asks the system.
+bool is_there(void const* p, std::size_t n, bool writable);
 /// Runs of ours, by address, from runs of theirs, by their offset from `from`: see transport.hpp. Up to most_runs_per_get of each.
 status read_process_runs(std::int32_t pid, std::span<memory_run const> into, std::uint64_t from,
                          std::span<memory_run const> theirs) noexcept;

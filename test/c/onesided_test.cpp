@@ -671,6 +671,34 @@ TEST(COneSided, ThreadsOfAllRanksShareAWindow) {
 
 // --- requests -------------------------------------------------------------------------------------------------------------------
 
+TEST(COneSided, OneThreadExposesWhileAnotherAccesses) {
+    ranks(2, [](int me, int) {
+        constexpr int rounds = 100;
+        counter const c;
+        MPI_Group all = MPI_GROUP_NULL, other = MPI_GROUP_NULL;
+        int const it = 1 - me;
+        MPI_Win_get_group(c.win, &all);
+        MPI_Group_incl(all, 1, &it, &other);
+        auto exposing = thread_of_rank([&] {
+            for (int i = 0; i < rounds; ++i) {
+                EXPECT_EQ(MPI_Win_post(other, 0, c.win), MPI_SUCCESS);
+                int over = i % 2;
+                if (over) MPI_Win_wait(c.win);
+                while (!over) MPI_Win_test(c.win, &over);
+                EXPECT_EQ(*c.mine, i + 1);
+            }
+        });
+        for (long i = 1; i <= rounds; ++i) {
+            EXPECT_EQ(MPI_Win_start(other, 0, c.win), MPI_SUCCESS);
+            EXPECT_EQ(MPI_Put(&i, 1, MPI_LONG, it, 0, 1, MPI_LONG, c.win), MPI_SUCCESS);
+            EXPECT_EQ(MPI_Win_complete(c.win), MPI_SUCCESS);
+        }
+        exposing.join();
+        MPI_Group_free(&all);
+        MPI_Group_free(&other);
+    });
+}
+
 TEST(COneSided, RequestsAreWaitedForInEveryWay) {
     ranks(2, [](int me, int) {
         counter const c;

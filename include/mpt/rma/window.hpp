@@ -22,8 +22,8 @@
 ///             flushes, unlocks and syncs of a thread, a round of progress.
 ///   Order     accumulates of a rank on a target are done in program order. A flush is a full fence.
 ///   Cost      put of a value to arena memory: a look at the epoch, one comparison with the bounds, a store. No lock, no call.
-///   Threads   operations, flushes and locks of different targets by any number of threads; fence, start, complete, post and wait by
-///             one at a time.
+///   Threads   operations, flushes and locks of different targets by any number of threads; fence, start and complete by one at a time,
+///             and post, wait and test, who may be another.
 ///             No lock is taken, and no line written that they share, for what is mapped (accumulates: by 16 of a rank) or what the
 ///             kernel copies; letters to agents go by the lane's lock.
 ///   Limit     memory is per rank of the group: 128 bytes for each target.

@@ -60,9 +60,23 @@ TEST(config, sizes_take_units_of_1024_in_either_case) {
     struct {
         char const* text;
         std::size_t bytes;
-    } const cases[] = {{"0", 0},          {"4096", 4096},    {"4096B", 4096},   {"4K", 4096},      {"4k", 4096},
-                       {"4KB", 4096},     {"4KiB", 4096},    {"4kib", 4096},    {"2M", 2 << 20},   {"1MiB", 1 << 20},
-                       {"1G", 1ul << 30}, {"1T", 1ul << 40}, {" 64 K ", 65536}, {"1.5M", 3 << 19}, {"0.5 GiB", 1 << 29}};
+    } const cases[] = {{"0", 0},
+                       {"4096", 4096},
+                       {"4096B", 4096},
+                       {"4K", 4096},
+                       {"4k", 4096},
+                       {"4KB", 4096},
+                       {"4KiB", 4096},
+                       {"4kib", 4096},
+                       {"2M", 2 << 20},
+                       {"1MiB", 1 << 20},
+                       {"1G", 1ul << 30},
+                       {"1T", 1ul << 40},
+                       {" 64 K ", 65536},
+                       {"1.5M", 3 << 19},
+                       {"0.5 GiB", 1 << 29},
+                       {"1e9", 1'000'000'000},
+                       {"2.5E3K", 2'560'000}};
     for (auto const& c : cases) {
         std::string const entry = std::string{"MPT_SINGLE_COPY_SIZE="} + c.text;
         EXPECT_EQ(read({entry.c_str()}).get<"MPT_SINGLE_COPY_SIZE">(), c.bytes) << c.text;
@@ -135,6 +149,15 @@ TEST(config, names_of_openshmem_may_be_written_as_before_1_4) {
     EXPECT_EQ(setting_of(v, "MPT_SYMMETRIC_SIZE").from, config::given::alias);
     EXPECT_TRUE(read({"SMA_EAGER_MAX=1", "SMA_ENV_DISPLAY=1"}).warnings().empty()) << "somebody else's";
     EXPECT_FALSE(read({"SMA_ENV_DISPLAY=1"}).get<"MPT_ENV_DISPLAY">()) << "MPICH's name, not OpenSHMEM's";
+    for (auto const first : {true, false}) { // OpenSHMEM's own name is the controlling one
+        char const *const ours = "SHMEM_SYMMETRIC_SIZE=64M", *const old = "SMA_SYMMETRIC_SIZE=1M";
+        EXPECT_EQ(read({first ? ours : old, first ? old : ours}).get<"MPT_SYMMETRIC_SIZE">(), 64u << 20);
+    }
+    for (std::string const name : {"SHMEM_SYMMETRIC_PARTITION9", "SMA_SYMMETRIC_PARTITION0", "MPT_SYMMETRIC_PARTITION9"}) {
+        auto const told = read({(name + "=size=8M").c_str()}).warnings();
+        ASSERT_EQ(told.size(), 1u) << name;
+        EXPECT_NE(told[0].find(name), told[0].npos) << told[0];
+    }
     auto const bad = refusal({"SMA_SYMMETRIC_SIZE=much"});
     EXPECT_TRUE(bad.starts_with("SMA_SYMMETRIC_SIZE=much (another name for MPT_SYMMETRIC_SIZE) is not a size")) << bad;
     auto const two = refusal({"SMA_SYMMETRIC_SIZE=1M", "MPT_SYMMETRIC_SIZE=2M"});

@@ -283,6 +283,18 @@ TYPED_TEST(shmem_job, the_team_of_the_node_is_who_is_mapped) {
     });
 }
 
+TYPED_TEST(shmem_job, one_thread_is_in_the_world_and_another_in_the_team_of_the_node) {
+    this->on(2, [](auto& pe) {
+        auto& job = pe.job();
+        EXPECT_NE(&job.node(), &job.world());
+        std::thread other{[&job] {
+            for (int i = 0; i < 300; ++i) mpt::shmem::sync(job.node());
+        }};
+        for (int i = 0; i < 400; ++i) mpt::shmem::sync(job.world());
+        other.join();
+    });
+}
+
 /// The pool is each PE's own, and nothing of the node's that PEs would have to share out.
 TYPED_TEST(shmem_job, each_pe_has_all_its_places_whatever_the_others_take) {
     auto v = this->small().template set<"MPT_CONTEXTS">("3");

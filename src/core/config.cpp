@@ -32,6 +32,8 @@ constexpr std::string_view heap_size = "MPT_SYMMETRIC_SIZE";
 bool is_elsewhere_heap_size(std::string_view name) noexcept {
     return name == "XT_SYMMETRIC_HEAP_SIZE" || name == "SHMEM_SYMMETRIC_HEAP_SIZE";
 }
+/// Of two other names of one variable the greater counts: OpenSHMEM-1.6 section 8 has its own before those of before 1.4.
+int weight(std::string_view name) noexcept { return is_elsewhere_heap_size(name) ? 0 : name.starts_with("SMA_") ? 1 : 2; }
 
 std::string_view trimmed(std::string_view s) noexcept {
     auto const first = s.find_first_not_of(" \t");
@@ -54,10 +56,10 @@ struct number {
     wrong what = wrong::nothing;
 };
 
-/// A size with a point: 1.5G.
+/// A size with a point or an exponent: 1.5G, 1e9.
 number read_fraction(std::string_view s) noexcept {
     double n = 0;
-    auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), n, std::chars_format::fixed);
+    auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), n, std::chars_format::general);
     auto const shift = shift_of(trimmed({end, static_cast<std::size_t>(s.data() + s.size() - end)}));
     if (problem != std::errc{} || n < 0 || !shift) return {0, wrong::spelling};
     auto const all = std::ceil(n * static_cast<double>(std::uint64_t{1} << *shift)); // OpenSHMEM-1.6 section 8: at least
@@ -66,7 +68,7 @@ number read_fraction(std::string_view s) noexcept {
 }
 
 number read_number(std::string_view s, form type) noexcept {
-    if (type == form::size && s.find('.') != s.npos) return read_fraction(s);
+    if (type == form::size && s.find_first_of(".eE") != s.npos) return read_fraction(s);
     std::uint64_t n = 0;
     auto const [end, problem] = std::from_chars(s.data(), s.data() + s.size(), n);
     if (problem == std::errc::result_out_of_range) return {0, wrong::size};
@@ -176,13 +178,15 @@ std::array<found, table.size()> sort_entries(char const* const* environment, std
             return x.name == name || is_other_name(x, name) || (x.name == heap_size && is_elsewhere_heap_size(name));
         });
         if (r == table.end()) {
-            if (name.starts_with("MPT_") && !is_internal(name)) warnings.push_back(unknown(name));
+            bool const is_partition =
+                name.starts_with("SHMEM_SYMMETRIC_PARTITION") || name.starts_with("SMA_SYMMETRIC_PARTITION");
+            if (is_partition || (name.starts_with("MPT_") && !is_internal(name))) warnings.push_back(unknown(name));
             continue;
         }
         if (value.empty()) continue;
         auto& f = rows[static_cast<std::size_t>(r - table.begin())];
         auto& place = r->name == name ? f.own : f.other;
-        bool const is_rather = r->name != name && is_elsewhere_heap_size(f.other_name) && !is_elsewhere_heap_size(name);
+        bool const is_rather = r->name != name && weight(name) > weight(f.other_name);
         if (place && !is_rather) continue; // the first counts, as it does for getenv
         place = value;
         if (r->name != name) f.other_name = name;

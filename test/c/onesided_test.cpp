@@ -679,7 +679,7 @@ TEST(COneSided, OneThreadExposesWhileAnotherAccesses) {
         int const it = 1 - me;
         MPI_Win_get_group(c.win, &all);
         MPI_Group_incl(all, 1, &it, &other);
-        auto exposing = thread_of_rank([&] {
+        auto exposing = mpt::c::test::thread_of_rank([&] {
             for (int i = 0; i < rounds; ++i) {
                 EXPECT_EQ(MPI_Win_post(other, 0, c.win), MPI_SUCCESS);
                 int over = i % 2;

@@ -47,6 +47,28 @@ static void* leaves_without_a_word(void* unused) {
     return NULL;
 }
 
+/* SHMEM_TEAM_SHARED has the same PEs here as SHMEM_TEAM_WORLD, and is another team: its collectives are this thread's. */
+static long mine_there, sum_there;
+static void* adds_up(void* unused) {
+    (void)unused;
+    int const n = shmem_n_pes();
+    for (long k = 1; k <= 200; k++) {
+        mine_there = k * (shmem_my_pe() + 1);
+        EXPECT(shmem_long_sum_reduce(SHMEM_TEAM_SHARED, &sum_there, &mine_there, 1) == 0 && sum_there == k * n * (n + 1) / 2);
+    }
+    return NULL;
+}
+static void two_teams_at_once(void) {
+    pthread_t other;
+    pthread_create(&other, NULL, adds_up, NULL);
+    for (int k = 0; k < 100; k++) {
+        EXPECT(shmem_team_sync(SHMEM_TEAM_WORLD) == 0);
+        shmem_barrier_all();
+        shmem_free(shmem_malloc(64));
+    }
+    pthread_join(other, NULL);
+}
+
 int main(void) {
     setenv("SHMEM_MAX_CTX", "7", 1), setenv("SHMEM_MAX_THREADS", "10", 1);
     if (shmemx_init_thread(SHMEM_THREAD_MULTIPLE + 1) != -1) return 1; /* there is no such level, and no library yet */
@@ -95,5 +117,6 @@ int main(void) {
     for (int i = 0; i < places; i++) shmem_ctx_destroy(mine[i]);
     USE(places, 0, 0, 0);
     shmem_free(counts);
+    two_teams_at_once();
     return ended();
 }

@@ -156,7 +156,9 @@ void clear_lock(long* lock) {
     guarded("shmem_clear_lock", [lock] { here().env->lock_of(lock).clear(); });
 }
 int test_lock(long* lock) {
-    return guarded("shmem_test_lock", [lock] { return here().env->lock_of(lock).test() ? 0 : 1; });
+    int const taken = guarded("shmem_test_lock", [lock] { return here().env->lock_of(lock).test() ? 0 : 1; });
+    if (taken) far::glance(); // who polls lets others run
+    return taken;
 }
 
 } // namespace mpt::c::shmem

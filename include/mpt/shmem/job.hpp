@@ -12,7 +12,7 @@
 ///   Allocation   is collective: all PEs call with the same numbers, which is looked at: where they differ, all of them throw
 ///                mpt::error(argument). Where the heap's partition has no room, or is not there, all of them throw
 ///                mpt::error(no_memory), with the numbers.
-///   Threads      collectives by one thread at a time; contexts by any.
+///   Threads      collectives of a team by one thread at a time, allocations being the world's; contexts by any.
 ///   Tests        test/shmem_job_test.cpp    Source OpenSHMEM-1.6 sections 9.1, 9.3, 9.10
 #pragma once
 #include <array>
@@ -55,6 +55,7 @@ public:
           most_threads_{run.configuration().template get<"MPT_REGISTERED_THREADS">()} {
         run.job().speak(boot::facade::shmem);
         run.job().name(world_context, "SHMEM_TEAM_WORLD");
+        if (node_->size() > 1) run.job().name(context_of_set(0, -1, size()), "SHMEM_TEAM_SHARED");
     }
     job(job const&) = delete;
     job& operator=(job const&) = delete;
@@ -72,7 +73,7 @@ public:
     shmem::memory<Stack>& memory() noexcept { return memory_; }
     team<Stack>& world() noexcept { return world_; }
     /// SHMEM_TEAM_SHARED: those whose memory can be loaded and stored here.
-    team<Stack>& node() noexcept { return node_ ? *node_ : world_; }
+    team<Stack>& node() noexcept { return *node_; }
 
     // --- order. Section 9.10.1 --------------------------------------------------------------------------------------------------
     void barrier_all() { barrier(world_); }
@@ -136,10 +137,14 @@ public:
     }
 
 private:
+    /// All where their heaps are mapped, else this PE. A team of its own also where it is all: another thread may be in a collective of the
+    /// world meanwhile.
     std::unique_ptr<team<Stack>> make_node() {
-        if (memory_.is_direct(memory_.heap().data())) return nullptr; // all are mapped
-        return std::make_unique<team<Stack>>(*run_, context_of_set(me(), -1, 1), group::range(me(), 1), team_config{}, &room_,
-                                             &memory_);
+        bool const all = memory_.is_direct(memory_.heap().data());
+        auto const first = all ? rank{0} : me();
+        auto const n = all ? size() : 1;
+        return std::make_unique<team<Stack>>(*run_, context_of_set(first.value, -1, n), group::range(first, n), team_config{},
+                                             &room_, &memory_);
     }
     std::uint64_t offset(void const* p) const noexcept {
         return static_cast<std::uint64_t>(static_cast<std::byte const*>(p) - memory_.heap().data());
@@ -187,8 +192,8 @@ template <class Stack> void job<Stack>::must_have(char const* call, int partitio
     std::string there;
     for (auto const& p : memory_.partitions()) there += (there.empty() ? "" : ", ") + std::to_string(p.id);
     throw error{errc::no_memory, "mpt: " + std::string{call} + ": the symmetric heap has no partition " +
-                                     std::to_string(partition) + "; there are: " + there + " (SHMEM_SYMMETRIC_PARTITION" +
-                                     std::to_string(partition) + ")"};
+                                     std::to_string(partition) + "; there are: " + there + " (SHMEM_SYMMETRIC_PARTITION1 to " +
+                                     std::to_string(most_partitions) + " make them)"};
 }
 
 template <class Stack> void* job<Stack>::allocate(std::size_t n, std::size_t align, int partition, char const* call) {

@@ -24,7 +24,7 @@ TEST(mpi_hints, assertions_change_one_by_one) {
 
 TEST(mpi_hints, a_window_ignores_what_is_no_value_of_a_hint) {
     auto const plain = hints::made_with({});
-    EXPECT_EQ(hints::shown(plain).size(), 7);
+    EXPECT_EQ(hints::shown(plain).size(), 8);
     EXPECT_EQ(hints::shown(plain).get("accumulate_ordering"), "rar,raw,war,waw");
     EXPECT_FALSE(hints::noncontiguous(plain) || hints::rows_locked(plain) || hints::never_locked(plain));
     auto const made = hints::made_with(info_of({{"accumulate_ordering", "rar,rar,xyz"},

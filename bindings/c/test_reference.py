@@ -36,7 +36,7 @@ LINES = [
                   'process sends to. Allowed, each: not negative.']),
     ('MPI_Wtime', ['double \\fBMPI_Wtime\\fR(void);', '.SH RETURN VALUE', 'A time.']),
     ('MPI_Wait', ['Always: not yet supported by mpt.', '\\fIcomm\\fR is no handle of a living object.'])]
-CLASSES = {'not_null': 'MPI_ERR_ARG', 'committed': 'MPI_ERR_TYPE', 'data': 'MPI_ERR_BUFFER', 'bytes': 'MPI_ERR_BUFFER'}
+CLASSES = {'not_null': 'MPI_ERR_ARG', 'committed': 'MPI_ERR_TYPE', 'data': 'MPI_ERR_BUFFER'}
 
 
 def part(page, title):

@@ -154,7 +154,9 @@ TEST(config, names_of_openshmem_may_be_written_as_before_1_4) {
         EXPECT_EQ(read({first ? ours : old, first ? old : ours}).get<"MPT_SYMMETRIC_SIZE">(), 64u << 20);
     }
     for (std::string const name : {"SHMEM_SYMMETRIC_PARTITION9", "SMA_SYMMETRIC_PARTITION0", "MPT_SYMMETRIC_PARTITION9"}) {
-        auto const told = read({(name + "=size=8M").c_str()}).warnings();
+        auto const given = name + "=size=8M";
+        auto const values = read({given.c_str()});
+        auto const& told = values.warnings();
         ASSERT_EQ(told.size(), 1u) << name;
         EXPECT_NE(told[0].find(name), told[0].npos) << told[0];
     }

@@ -73,11 +73,13 @@ build-asan/build.ninja: | setup
 	$(LLD) CC=clang-16 CXX=clang++-16 meson setup -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=0 -Dbench=true \
 	  -Dover_streams=false $(LINES) $(MESON_OPTIONS) build-asan
 
-# Tests first: what is left, `asan-rest` does.
+# Tests first, and some after the other from source to program, so that a build that is cut short has what can be run: ninja by itself
+# links last. What is left, `asan-rest` does.
+SOME := xargs -n 32
 ASAN_SUITES := unit stress proc example
 asan-build: build-asan/build.ninja
 	ninja -C build-asan build.ninja # what there is to test is as the tree says now
-	ninja -C build-asan $(NINJA_FLAGS) $$(python3 tools/test_targets.py build-asan $(ASAN_SUITES))
+	python3 tools/test_targets.py build-asan $(ASAN_SUITES) | $(SOME) ninja -C build-asan $(NINJA_FLAGS)
 
 asan-rest: build-asan/build.ninja
 	ninja -C build-asan $(NINJA_FLAGS)
@@ -94,7 +96,7 @@ build-tsan/build.ninja: | setup
 TSAN_SUITES := unit stress tsan
 tsan-build: build-tsan/build.ninja
 	ninja -C build-tsan build.ninja # what there is to test is as the tree says now
-	ninja -C build-tsan $(NINJA_FLAGS) $$(python3 tools/test_targets.py build-tsan $(TSAN_SUITES))
+	python3 tools/test_targets.py build-tsan $(TSAN_SUITES) | $(SOME) ninja -C build-tsan $(NINJA_FLAGS)
 
 tsan: tsan-build
 	$$(setarch -R true 2>/dev/null && echo setarch -R) $(TEST) -C build-tsan --no-rebuild --timeout-multiplier 4 \

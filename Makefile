@@ -58,7 +58,7 @@ over-streams: $(BUILD)/build.ninja
 	meson configure $(BUILD) -Dover_streams=true
 	ninja -C $(BUILD) $(NINJA_FLAGS)
 	python3 tools/built_tests.py $(BUILD) $(SUITES) | grep 'over streams' | \
-	  xargs -d '\n' $(TEST) -C $(BUILD) --logbase testlog-over-streams
+	  xargs -d '\n' $(TEST) -C $(BUILD) --no-rebuild --logbase testlog-over-streams
 
 build-install/build.ninja: | setup
 	meson setup --buildtype=release -Dtests=false -Dexamples=false --prefix='$(abspath $(PREFIX))' build-install

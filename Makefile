@@ -5,6 +5,7 @@
 #   make bench      this machine's limits and our figures beside them; then mpt beside the MPI libraries that PyPI has
 #   make install PREFIX=DIR [DESTDIR=STAGE]                a release build; the tree may be moved afterwards
 #   make asan | tsan | clang | tidy                        sanitizers, the other compiler, clang-tidy
+#   make over-streams                                      tests over streams, for a build with -Dover_streams=false
 #   make format | docs | clean                             formats; renews generated lists and pages; removes build folders
 #
 # MESON_OPTIONS goes to `meson setup`, NINJA_FLAGS to ninja, TEST_FLAGS to `meson test`, BENCH_FLAGS (--quick) to both benchmarks; BUILD

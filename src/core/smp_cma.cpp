@@ -133,6 +133,7 @@ bool is_there(void const* p, std::size_t n, bool writable) {
         std::uint64_t from = 0, to = 0;
         auto const* const last = line.data() + line.size();
         auto const dash = std::from_chars(line.data(), last, from, 16);
+        if (dash.ptr == last) continue;
         auto const blank = std::from_chars(dash.ptr + 1, last, to, 16);
         if (to <= at) continue;
         bool const allowed = last - blank.ptr > 2 && blank.ptr[1] == 'r' && (!writable || blank.ptr[2] == 'w');

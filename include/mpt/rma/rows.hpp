@@ -33,6 +33,11 @@
 
 namespace mpt::inline v0::rma {
 
+/// Of so many places the one where a thread begins to look for its own.
+constexpr unsigned first_place(std::uint64_t thread, unsigned places) noexcept {
+    return static_cast<unsigned>((thread * 0x9e3779b97f4a7c15) >> 32) % places;
+}
+
 /// Where the threads of a rank say that they are inside some part of a window.
 template <class World, unsigned Places = 16> class stays {
     template <class T> using atomic = typename World::atomics::template atomic<T>;
@@ -81,7 +86,7 @@ public:
 
 private:
     [[gnu::always_inline]] unsigned place_of(std::uint64_t me) noexcept {
-        auto const first = static_cast<unsigned>((me * 0x9e3779b97f4a7c15) >> 32) % Places;
+        auto const first = first_place(me, Places);
         if (places_[first].whose.load(std::memory_order_relaxed) == me) [[likely]] // order: only our own store can read as `me`
             return first;
         return look_for_place(me, first);

@@ -26,7 +26,7 @@
 ///             and post, wait and test, who may be another.
 ///             No lock is taken, and no line written that they share, for what is mapped (accumulates: by 16 of a rank) or what the
 ///             kernel copies; letters to agents go by the lane's lock.
-///   Limit     memory is per rank of the group: 128 bytes for each target.
+///   Limit     memory is per rank of the group: 128 bytes for each target; and 2 KiB.
 ///   Tests     test/rma_window_test.cpp, test/rma_random_test.cpp    Source MPI-4.1 chapter 12.
 #pragma once
 #include <algorithm>
@@ -52,18 +52,16 @@ namespace mpt::inline v0::rma {
 
 namespace detail {
 
-/// The flushes, unlocks and syncs of a rank's threads: each so many of a thread, one is long. Threads of one place disturb each other's
-/// counts, on which nothing hangs.
+/// Flushes, unlocks and syncs by thread: each so many, one is long. Threads that share a place count together, which harms nobody.
 template <class World> class turns {
     struct alignas(line_pair) place {
         typename World::atomics::template atomic<std::uint32_t> made{0};
     };
-    std::array<place, 16> places_;
+    static constexpr unsigned places = 16;
     static constexpr std::uint32_t between = 128;
+    std::array<place, places> places_;
 
-    auto& of(std::uint64_t thread) noexcept {
-        return places_[static_cast<unsigned>((thread * 0x9e3779b97f4a7c15) >> 32) % places_.size()].made;
-    }
+    auto& of(std::uint64_t thread) noexcept { return places_[first_place(thread, places)].made; }
 
 public:
     /// False: it is this thread's turn. True: it has made one more.

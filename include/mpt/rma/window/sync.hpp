@@ -65,10 +65,7 @@ template <class Stack> void window<Stack>::move_messages() {
         return;
     turns_.begin_again(thread);
     auto& lane = wire_.on();
-    if (typename Stack::lock_type::node n; lane.lock().try_acquire(n)) {
-        lane.step();
-        lane.lock().release(n);
-    }
+    if (typename Stack::lock_type::node n; lane.lock().try_acquire(n)) lane.step(), lane.lock().release(n);
     lane.serve_others();
     lane.follow();
     if (lane.facts().scarce && lane.may_yield()) lane.give_way();

@@ -222,28 +222,6 @@ TEST(coll_together, other_requests_go_on_while_a_rank_waits) {
     });
 }
 
-/// What each rank says; nothing: it did not throw. Whoever threw does not go on.
-std::vector<std::string> said(int n, config::values const& v, auto fn) {
-    std::vector<std::string> all(static_cast<std::size_t>(n));
-    watchdog const guard{"ranks that disagree"};
-    try {
-        together(n, v, [&](team_type const& team, int me) {
-            coll::barrier(team);
-            try {
-                fn(team, me);
-                coll::barrier(team); // who noticed nothing waits for those that did
-            } catch (mpt::error const& e) {
-                if (e.code() != errc::peer_gone) all[static_cast<std::size_t>(me)] = e.what();
-                throw;
-            }
-        });
-    } catch (mpt::error const&) {}
-    return all;
-}
-bool any_says(std::vector<std::string> const& all, std::string_view what) {
-    return std::any_of(all.begin(), all.end(), [&](auto const& s) { return s.find(what) != s.npos; });
-}
-
 TEST(coll_together, other_sizes_roots_and_collectives_are_sentences) {
     auto const sum = [](team_type const& team, std::size_t n) {
         std::vector<long> v(n);

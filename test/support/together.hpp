@@ -22,4 +22,26 @@ template <class F> void together(int n, config::values const& v, F fn) {
 }
 template <class F> void together(int n, F fn) { together(n, from_the_first_call(), fn); }
 
+/// What each rank says; nothing: it did not throw. Whoever threw does not go on.
+inline std::vector<std::string> said(int n, config::values const& v, auto fn) {
+    std::vector<std::string> all(static_cast<std::size_t>(n));
+    watchdog const guard{"ranks that disagree"};
+    try {
+        together(n, v, [&](team_type const& team, int me) {
+            coll::barrier(team);
+            try {
+                fn(team, me);
+                coll::barrier(team); // who noticed nothing waits for those that did
+            } catch (mpt::error const& e) {
+                if (e.code() != errc::peer_gone) all[static_cast<std::size_t>(me)] = e.what();
+                throw;
+            }
+        });
+    } catch (mpt::error const&) {}
+    return all;
+}
+inline bool any_says(std::vector<std::string> const& all, std::string_view what) {
+    return std::any_of(all.begin(), all.end(), [&](auto const& s) { return s.find(what) != s.npos; });
+}
+
 } // namespace mpt::test

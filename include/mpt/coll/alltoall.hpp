@@ -16,8 +16,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <mpt/coll/direct.hpp>
 #include <mpt/coll/pieces.hpp>
-#include <mpt/coll/together.hpp>
 
 namespace mpt::inline v0::coll {
 
@@ -98,7 +98,7 @@ template <team_type Team> void alltoall(Team const& t, by_rank<source> mine, by_
     to_the_end(t, [&](auto const& team) {
         team.keep(mine(t.me()), all(t.me()));
         if constexpr (may_share<Team>)
-            if (detail::alltoall_together(team, size, mine, all)) return;
+            if (detail::alltoall_directly(team, size, mine, all) || detail::alltoall_together(team, size, mine, all)) return;
         if (size > t.template limit<"MPT_ALLTOALL_SHORT">() || t.size() < alltoall_doubling_ranks)
             detail::alltoall_direct(team, mine, all);
         else detail::alltoall_doubling(team, size, mine, all);

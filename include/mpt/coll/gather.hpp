@@ -17,8 +17,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <mpt/coll/direct.hpp>
 #include <mpt/coll/pieces.hpp>
-#include <mpt/coll/together.hpp>
 
 namespace mpt::inline v0::coll {
 
@@ -79,7 +79,9 @@ template <team_type Team> void gather(Team const& t, std::optional<source> const
     to_the_end(t.rooted(speaker::gather, root, by_tree ? way::other : way::usual), [&](auto const& rooted) {
         if (t.me() == root && mine) rooted.keep(*mine, all(root));
         if constexpr (may_share<Team>)
-            if (detail::gather_together(rooted, mine, all, size, root)) return;
+            if (detail::gather_directly(rooted, mine, all, size, root) ||
+                detail::gather_together(rooted, mine, all, size, root))
+                return;
         if (by_tree) detail::gather_tree(rooted, mine, all, size, root);
         else detail::gather_linear(rooted, mine, all, root);
     });

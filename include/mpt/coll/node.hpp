@@ -24,8 +24,8 @@
 ///   Memory    24 KiB a rank, and 16 chunks (of more than 8 ranks 128 of all, at least 4 of each) where data are larger than 1 KiB, both in
 ///             the rank's slice; of two ranks as much again to swap. A round takes as much of it as its data are long
 ///             (coll/recycled.hpp): a root runs ahead by as many rounds as there are whole chunks, and by up to 63 of less.
-///   Limit     after gathers and scatters whose sizes differ and exceed a chunk, and reduces of more than 16 KiB, ranks are out of step: the
-///             communicator is of no use.
+///   Limit     after gathers and scatters whose sizes differ and exceed a chunk or MPT_NODE_DIRECT, and reduces of more than 16 KiB, ranks
+///             are out of step: the communicator is of no use.
 ///             Ranks that all reach each other through mapped memory; up to MPT_NODE_RANKS of them, because each looks at all others.
 ///   Tests     test/coll_node_test.cpp
 #pragma once
@@ -39,6 +39,7 @@
 #include <mpt/coll/rounds.hpp>
 #include <mpt/coll/team.hpp>
 #include <mpt/core/crossing.hpp>
+#include <mpt/transport/smp/copy.hpp>
 
 namespace mpt::inline v0::coll {
 
@@ -158,6 +159,7 @@ private:
     recycled<rounds_type::sets> near_parts_{near_bytes}, far_parts_;
     std::size_t where_ = 0;         // of the part that the next round shows
     std::vector<bell_type*> bells_; // of the others
+    std::vector<smp::reach> ways_;  // to the others' memory
     struct {
         std::size_t first = 0, count = 0;
     } swapped_;                               // units that the last round used
@@ -284,6 +286,10 @@ public:
         });
         rounds_.all_have_begun(rounds_.last());
     }
+    /// How the others' memory is reached, by rank, once somebody has asked; see coll/direct.hpp.
+    std::vector<smp::reach>& ways() noexcept { return ways_; }
+    /// What a rank that was seen has called the last round with; it may be another size than ours.
+    std::uint64_t size_of(std::int32_t q) const noexcept { return rounds_.of(q).size; }
     /// Rounds that this rank has shown.
     std::uint64_t shown() const noexcept { return rounds_.last(); }
     /// What a rank has shown in that round, once it was seen, or is our own.

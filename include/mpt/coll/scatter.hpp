@@ -17,8 +17,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <mpt/coll/direct.hpp>
 #include <mpt/coll/pieces.hpp>
-#include <mpt/coll/together.hpp>
 
 namespace mpt::inline v0::coll {
 
@@ -81,7 +81,9 @@ template <team_type Team> void scatter(Team const& t, by_rank<source> all, std::
     to_the_end(t.rooted(speaker::scatter, root, by_tree ? way::other : way::usual), [&](auto const& rooted) {
         if (t.me() == root && mine) rooted.keep(all(root), *mine);
         if constexpr (may_share<Team>)
-            if (detail::scatter_together(rooted, all, mine, size, root)) return;
+            if (detail::scatter_directly(rooted, all, mine, size, root) ||
+                detail::scatter_together(rooted, all, mine, size, root))
+                return;
         if (by_tree) detail::scatter_tree(rooted, all, mine, size, root);
         else detail::scatter_linear(rooted, all, mine, root);
     });

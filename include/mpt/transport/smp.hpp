@@ -188,6 +188,12 @@ public:
     /// The bell of a peer's lane, for who shows it what is no frame; nullptr: its memory is not known here.
     wait::doorbell<World>* bell_of(rank p) noexcept { return peers_.find(p) ? &peers_.channel_of(p).far()->bell : nullptr; }
 
+    /// How a peer's memory is reached: a copy of one's own, for who needs no lane for it; nothing: it is not known here.
+    std::optional<smp::reach> reach_of(rank p) {
+        if (!peers_.find(p)) return std::nullopt;
+        return peers_.memory_of(p);
+    }
+
     // --- loans: smp/lending -----------------------------------------------------------------------------------------------
 
     /// A frame that carries a loan. The cell of one by turns is the next after it, so it is the turn line.

@@ -22,6 +22,9 @@ consteval auto rows_of_collectives() {
         size  ("MPT_NODE_PIECE", 64_KiB, 0_B, 1024_GiB, job,
             "largest piece of a scatter that goes through it, and of an alltoall of more than two ranks, of 8K at most; above it, messages",
             measured),
+        size  ("MPT_NODE_DIRECT", 64_KiB, 0_B, 1024_GiB, job,
+            "smallest piece of an alltoall, scatter or gather that a rank copies from or to another's memory by itself",
+            measured),
         size  ("MPT_NODE_MAX", 1024_GiB, 1_KiB, 1024_GiB, job,
             "largest collective that goes through it, by the bytes of a rank; above it, messages", guess),
 

@@ -6,7 +6,8 @@
 ///   and there.
 ///
 ///   Long    ones, of more bytes than a line holds, go by pieces of 16 KiB through memory of the origin's that the target maps, where they
-///           would be letters. What a piece that is not done in time leaves is a letter.
+///           would be letters; and puts and gets of up to 4 KiB, where the kernel would be called. What a piece that is not done in time
+///           leaves is a letter, or the kernel's.
 ///
 ///   Order   of updates: nobody is asked while letters are under way that the target's agent has not confirmed, so that all are done in
 ///           program order. One that nobody waits for is seen to be done by their count (rma/agent/letter.hpp).
@@ -55,6 +56,9 @@ public:
     std::byte* room() const noexcept { return mine_ ? of_.desk_ : nullptr; }
 };
 
+/// Long puts and gets that the kernel could do, too, are asked for up to so many bytes: more it copies in less time.
+inline constexpr std::size_t most_besides_kernel = 4_KiB;
+
 /// How many of its bytes were done, from the first one on. Those of a put or a get that the kernel can do are few, or none.
 template <class Stack> std::size_t window<Stack>::ask_who_waits(target_type& t, small_operation const& o) {
     auto const n = o.there->size(), sent = o.from ? o.from->size() : 0;
@@ -62,7 +66,7 @@ template <class Stack> std::size_t window<Stack>::ask_who_waits(target_type& t, 
     auto const by = t.by.load(std::memory_order_relaxed); // order: either way is right
     bool const is_letter = by == way::agent || (o.what != request::put && o.what != request::get);
     bool const is_long = std::max(n, sent) > active_message::most;
-    if (is_long && (!is_letter || o.what == request::swap)) return 0;
+    if (is_long && (o.what == request::swap || (!is_letter && n > most_besides_kernel))) return 0;
     std::array<memory_run, 1> run;
     if (o.there->list(0, n, run).bytes != n) return 0;
     std::optional<desk> mine;

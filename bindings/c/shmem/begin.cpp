@@ -31,7 +31,7 @@ void fill_in(engine& e) {
     e.places.clear(), e.bells.clear(); // of a beginning before
     for (rank pe = 0; pe < memory.size(); pe = pe + 1) {
         e.places.push_back(memory.is_direct(heap.data()) ? memory.at(heap.data(), pe) : nullptr);
-        e.bells.push_back(pe == memory.me() ? nullptr : lane.bell_of(pe));
+        e.bells.push_back(lane.bell_of(pe));
     }
     the_job = {heap.data(),     memory.is_direct(heap.data()) ? heap.size() : 0,
                e.places.data(), memory.me().value,

@@ -44,7 +44,7 @@ struct context_slot {
 struct engine {
     std::unique_ptr<mpt::shmem::environment<stack>> env;
     std::vector<std::byte*> places;                        // of all PEs' heaps
-    std::vector<wait::doorbell<stack::world_type>*> bells; // null: of the caller, or reached by no memory
+    std::vector<wait::doorbell<stack::world_type>*> bells; // null: reached by no memory
     int begun = 0;                                         // calls of shmem_init without their shmem_finalize
     bool was_begun = false, exits = false;                 // at_exit has ended it
     bool said_no_room = false;

@@ -172,6 +172,8 @@ public:
     std::uint64_t unexpected_bytes() const noexcept { return unexpected_; }
     std::uint64_t unexpected_high_water() const noexcept { return unexpected_high_; }
     wires_type& wires() noexcept { return wires_; }
+    /// What a rank's waits sleep on, or ours, whose threads one may ring for another; nullptr: the rank is not reached through memory.
+    wait::doorbell<World>* bell_of(rank r) noexcept;
 
     // --- for who looks on -----------------------------------------------------------------------------------------------------
     counts const& counted() const noexcept { return counts_; }

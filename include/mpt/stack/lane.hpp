@@ -200,17 +200,10 @@ public:
         auto const slice = job_.arena().slice(owner, job_.record(owner).slice_bytes);
         return offset <= slice.size() && n <= slice.size() - offset ? slice.data() + offset : nullptr;
     }
-    /// The bell of a peer's lane; nullptr: the peer is not reached through memory.
     static constexpr bool neighbourly = Stack::route_type::template wires<world_type>::neighbourly;
-    wait::doorbell<world_type>* bell_of(rank peer) noexcept {
-        return enter([peer](engine_type& e) -> wait::doorbell<world_type>* {
-            auto const at = e.wires().pick(peer);
-            if (at == e.wires().none) return nullptr;
-            return e.wires().with(at, [peer]<class E>(E& wire) -> wait::doorbell<world_type>* {
-                if constexpr (transport_neighbourly<E>) return wire.bell_of(peer);
-                else return nullptr;
-            });
-        });
+    /// The bell of a rank's lane, or of this one; nullptr: the rank is not reached through memory.
+    wait::doorbell<world_type>* bell_of(rank r) noexcept {
+        return enter([r](engine_type& e) { return e.bell_of(r); });
     }
     fence_mode fences() const noexcept { return job_.fences(); }
 

@@ -101,6 +101,17 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     });
 }
 
+template <class World, class Route, protocol_set Use>
+wait::doorbell<World>* engine<World, Route, Use>::bell_of(rank r) noexcept {
+    if (r == job_.me()) return bell_;
+    auto const at = wires_.pick(r);
+    if (at == wires_.none) return nullptr;
+    return wires_.with(at, [r]<class E>(E& wire) -> wait::doorbell<World>* {
+        if constexpr (transport_neighbourly<E>) return wire.bell_of(r);
+        else return nullptr;
+    });
+}
+
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::ring_own_bell() noexcept {
     ++counts_.rings;
     if (bell_) bell_->ring(world_, job_.fences());

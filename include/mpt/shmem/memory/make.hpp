@@ -256,7 +256,7 @@ template <class Stack> void memory<Stack>::find_bells() {
     bells_.resize(static_cast<std::size_t>(size()), nullptr);
     if constexpr (lane<Stack>::neighbourly)
         for (rank pe = 0; pe < size(); pe = pe + 1)
-            if (pe != me()) bells_[static_cast<std::size_t>(pe.value)] = run_->lane_of(context_).bell_of(pe);
+            bells_[static_cast<std::size_t>(pe.value)] = run_->lane_of(context_).bell_of(pe); // ours: a thread may sleep
 }
 
 } // namespace mpt::inline v0::shmem

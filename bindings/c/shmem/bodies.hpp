@@ -6,6 +6,7 @@
 ///   Order    an atomic operation acquires and releases, and so do waits; stores are ordered by fence and quiet.
 ///   Tests    test/shmem
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -356,6 +357,10 @@ template <class T> int scan(shmem_team_t team, T* dest, T const* source, std::si
 }
 /// A count of the interface of active sets, whose counts are int.
 inline std::size_t times(int n) noexcept { return n > 0 ? static_cast<std::size_t>(n) : 0; }
+/// How many elements a reduction of n over an active set may work in.
+inline std::size_t working(int n) noexcept {
+    return n > 0 ? std::max<std::size_t>(times(n) / 2 + 1, SHMEM_REDUCE_MIN_WRKDATA_SIZE) : 0;
+}
 inline std::size_t pes(shmem_team_t team) { return times(team_size(team)); }
 
 } // namespace mpt::c::shmem

@@ -135,8 +135,8 @@ void wait(bool (*ready)(void const*), void const* state) {
     guarded("shmem_wait_until", [=] { here().memory().await([=] { return ready(state); }); });
 }
 /// A round of progress, too: a program may do nothing but test, and others may wait for it to serve them.
-void glance() {
-    guarded("shmem_test", [] {
+void glance(char const* family) {
+    guarded(family, [] {
         auto& e = here();
         auto& lane = e.its_lane();
         e.memory().look_around();
@@ -157,7 +157,7 @@ void clear_lock(long* lock) {
 }
 int test_lock(long* lock) {
     int const taken = guarded("shmem_test_lock", [lock] { return here().env->lock_of(lock).test() ? 0 : 1; });
-    if (taken) far::glance(); // who polls lets others run
+    if (taken) far::glance("shmem_test_lock"); // who polls lets others run
     return taken;
 }
 

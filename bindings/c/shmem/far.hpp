@@ -60,8 +60,8 @@ void ring_at_quiet(shmem_ctx_t ctx, int pe);
 // --- waiting ------------------------------------------------------------------------------------------------------------------
 /// Until ready(state), serving others meanwhile, and sleeping where CPUs are scarce.
 void wait(bool (*ready)(void const*), void const* state);
-/// After a test that failed: lets others run where CPUs are scarce.
-void glance();
+/// After a test that failed: lets others run where CPUs are scarce. family: whose test that was.
+void glance(char const* family = "shmem_test");
 
 // --- reductions ---------------------------------------------------------------------------------------------------------------
 int reduce(shmem_team_t team, operation op, element_kind kind, void* dest, void const* source, std::size_t n);

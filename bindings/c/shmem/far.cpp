@@ -79,6 +79,11 @@ void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t
                  std::size_t blocks, std::size_t width, int pe) {
     guarded("shmem_iget", [=] { here().memory().get(dest, source, {dst, sst, block, blocks, width}, world_of(ctx, pe)); });
 }
+void copy_strided(void* to, void const* from, std::ptrdiff_t there, std::ptrdiff_t here, std::size_t block, std::size_t blocks,
+                  std::size_t width) noexcept {
+    mpt::shmem::detail::copy_strided(static_cast<std::byte*>(to), static_cast<std::byte const*>(from),
+                                     {there, here, block, blocks, width});
+}
 void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, std::uint64_t* word, std::uint64_t value,
                 int op, int pe) {
     auto const how = op == SHMEM_SIGNAL_ADD ? mpt::shmem::signal_op::add : mpt::shmem::signal_op::set;

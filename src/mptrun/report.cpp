@@ -271,7 +271,9 @@ std::string report::idle(seen const& r) const {
     case 't': return "been stopped by a signal";
     case 'S': return "gone to sleep outside of mpt";
     case 'D': return "been blocked in the kernel outside of mpt";
-    default: return shmem_alone_ ? "been computing, or polling (shmem_test)" : "been computing, or polling (MPI_Test)";
+    default:
+        return shmem_alone_ ? "been computing, or polling (shmem_test or shmem_test_lock)"
+                            : "been computing, or polling (MPI_Test)";
     }
 }
 

@@ -181,6 +181,13 @@ int main(int argc, char** argv) {
             usleep(300000);
             shmem_int_atomic_fetch_add(&in_data, 1, n - 1);
         }
+        if (strcmp(argv[2], "lock") == 0) {
+            long* const lock = shmem_calloc(1, sizeof(long));
+            if (me == n - 1) shmem_set_lock(lock);
+            shmem_barrier_all();
+            if (me == n - 1) sleep(60);
+            while (shmem_test_lock(lock) != 0) continue;
+        }
         shmem_team_t team;
         int const is_made = shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &team) == 0;
         if (me == n - 1) usleep(500000), shmem_global_exit(1);

@@ -32,8 +32,9 @@ def wrong(mptrun, program, is_checked):
                        ('team reduce', 'ranks 0-1 waited in a reduction, shmem_malloc or the like on team '),
                        ('set', 'ranks 0-1 waited in shmem_barrier_all, shmem_sync or the like on team '),
                        ('stopped', 'ranks 0-1 wait in shmem_get, shmem_quiet or the like, for the answer of an agent of rank 2 for '),
+                       ('lock', 'ranks 0-1 have been computing, or polling (shmem_test or shmem_test_lock).'),
                        ('finalize', 'ranks 0-2 have left shmem_finalize.')):
-        done = run(mptrun, program, 'meet', call, options=('--timeout', '2') if call in ('stopped', 'finalize') else ())
+        done = run(mptrun, program, 'meet', call, options=('--timeout', '2') if call in ('stopped', 'lock', 'finalize') else ())
         if said not in done.stderr or 'MPI_' in done.stderr:
             yield f'{call}: "{done.stderr}"'
     done = run(mptrun, program, 'meet', 'late', ':', '-n', '1', program, 'never', '5')

@@ -1,6 +1,6 @@
-/* Corners of the specification that the programs of whole families do not come to: strides that go backwards, the extremes of types,
-   teams and contexts made many times over, teams of one PE, teams that overlap, names of C11 inside each other, pieces of which some
-   are empty and some large, the heap in random order. */
+/* Corners of the specification that the programs of whole families do not come to: strides that go backwards, what lies side by
+   side, the extremes of types, teams and contexts made many times over, teams of one PE, teams that overlap, names of C11 inside each
+   other, pieces of which some are empty and some large, the heap in random order. */
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -40,6 +40,101 @@ static void backwards(long* there) {
     for (int i = 0; i < 6; i++) EXPECT(there[row - 2 - 4 * (i / 2) + i % 2] == 100 * before + i);
     for (int i = 0; i < 3; i++) EXPECT(there[i] == 100 * before + 1);
     shmem_barrier_all();
+}
+
+/* --- neighbours --------------------------------------------------------------------------------------------------------------- */
+
+enum { many = 96 };
+static void count_up(long* at) {
+    shmem_barrier_all();
+    for (int i = 0; i < many; i++) at[i] = 100 * me + i;
+    shmem_barrier_all();
+}
+
+/* What a PE moves within its own memory, from a place to the next, and between elements of others: nothing of it overlaps. */
+static void within(long* at) {
+    count_up(at);
+    shmem_long_put(at + 4, at, 4, me), shmem_long_get(at + 8, at, 4, me), shmem_putmem(at + 13, at + 12, 8, me);
+    for (int i = 0; i < 4; i++) EXPECT(at[4 + i] == 100 * me + i && at[8 + i] == 100 * me + i);
+    EXPECT(at[13] == 100 * me + 12);
+    count_up(at);
+    shmem_long_iput(at + 1, at, 2, 2, 5, me);            /* 0 2 4 6 8 to 1 3 5 7 9 */
+    shmem_iget64(at + 29, at + 20, -2, 2, 5, me);        /* 20 22 24 26 28 to 29 27 25 23 21 */
+    shmem_long_ibput(at + 32, at + 30, 4, 4, 2, 3, me);  /* 30 31 34 35 38 39 to 32 33 36 37 40 41 */
+    shmem_long_ibget(at + 53, at + 50, -6, 3, 2, 1, me); /* 50 51 to 53 54 */
+    shmem_long_iput(at + 60, at + 61, 9, 3, 3, me);      /* 61 64 67 to 60 69 78: among the source's, and beyond it */
+    shmem_long_iput(at + 80, at + 80, 1, 1, 0, me);
+    for (int i = 0; i < 5; i++) EXPECT(at[2 * i + 1] == 100 * me + 2 * i && at[29 - 2 * i] == 100 * me + 20 + 2 * i);
+    for (int i = 0; i < 6; i++) EXPECT(at[32 + 4 * (i / 2) + i % 2] == 100 * me + 30 + 4 * (i / 2) + i % 2);
+    EXPECT(at[53] == 100 * me + 50 && at[54] == 100 * me + 51);
+    for (int i = 0; i < 3; i++) EXPECT(at[60 + 9 * i] == 100 * me + 61 + 3 * i);
+    count_up(at);
+    if (n > 1 && me == 0) shmem_long_put(at, at, 4, next), shmem_long_iput(at + 10, at + 10, 1, 2, 4, n - 1);
+    shmem_barrier_all();
+    EXPECT(n == 1 || ((me != 1 || at[3] == 3) && (me != n - 1 || at[13] == 16)));
+}
+/* Collectives whose dest begins where the source ends, and the other way; of pieces of which some are empty. */
+static void side_by_side(long* at) {
+    static long sync[SHMEM_COLLECT_SYNC_SIZE];
+    int const all = n * (n - 1) / 2;
+    for (int way = 0; way < 4; way++) { /* dest is before source, or behind it; of a team, or of an active set */
+        long *const from = way % 2 ? at : at + all, *const into = way % 2 ? at + n : at;
+        count_up(at);
+        if (way < 2) shmem_long_collect(SHMEM_TEAM_WORLD, into, from, (size_t)me);
+        else shmem_collect64(into, from, (size_t)me, 0, 0, n, sync);
+        for (int p = 0, k = 0; p < n; p++)
+            for (int i = 0; i < p; i++, k++) EXPECT(into[k] == 100 * p + (int)(from - at) + i);
+    }
+    count_up(at);
+    shmem_long_fcollect(SHMEM_TEAM_WORLD, at, at + n, 1);
+    for (int p = 0; p < n; p++) EXPECT(at[p] == 100 * p + n);
+    count_up(at);
+    shmem_fcollect64(at + 2, at, 2, 0, 0, n, sync);
+    for (int p = 0; p < 2 * n; p++) EXPECT(at[2 + p] == 100 * (p / 2) + p % 2);
+    count_up(at);
+    shmem_long_alltoall(SHMEM_TEAM_WORLD, at, at + n, 1);
+    for (int p = 0; p < n; p++) EXPECT(at[p] == 100 * p + n + me);
+    count_up(at);
+    shmem_long_alltoalls(SHMEM_TEAM_WORLD, at + 1, at, 2, 2, 2);
+    for (int k = 0; k < 2 * n; k++) EXPECT(at[2 * k + 1] == 100 * (k / 2) + 2 * (2 * me + k % 2));
+    count_up(at);
+    shmem_alltoalls64(at, at + 1, 3, 3, 1, 0, 0, n, sync);
+    for (int p = 0; p < n; p++) EXPECT(at[3 * p] == 100 * p + 3 * me + 1);
+    shmem_long_fcollect(SHMEM_TEAM_WORLD, at, at, 0), shmem_long_collect(SHMEM_TEAM_WORLD, at, at, 0);
+    shmem_alltoall64(at, at, 0, 0, 0, n, sync);
+    count_up(at);
+}
+/* What may be in place, is. Work arrays are as long as they must be, at the end of their blocks. */
+static void in_place(long* at) {
+    enum {
+        nreduce = 4,
+        n_work = nreduce / 2 + 1 > SHMEM_REDUCE_MIN_WRKDATA_SIZE ? nreduce / 2 + 1 : SHMEM_REDUCE_MIN_WRKDATA_SIZE
+    };
+    long *const work = shmem_malloc(n_work * sizeof(long)), *const sync = shmem_malloc(SHMEM_REDUCE_SYNC_SIZE * sizeof(long));
+    for (int i = 0; i < SHMEM_REDUCE_SYNC_SIZE; i++) sync[i] = SHMEM_SYNC_VALUE;
+    for (int way = 0; way < 3; way++) {
+        count_up(at);
+        if (way == 0) shmem_long_sum_reduce(SHMEM_TEAM_WORLD, at, at, nreduce);
+        if (way == 1) shmem_long_sum_to_all(at, at, nreduce, 0, 0, n, work, sync);
+        if (way == 2) shmem_long_sum_to_all(at, at + nreduce, nreduce, 0, 0, n, work, sync);
+        int const place = way == 2 ? nreduce : 0;
+        for (int i = 0; i < nreduce; i++) EXPECT(at[i] == 100 * n * (n - 1) / 2 + n * (i + place));
+    }
+    count_up(at);
+    shmem_long_broadcast(SHMEM_TEAM_WORLD, at, at, 3, n - 1), shmem_broadcast64(at + 4, at + 4, 3, n - 1, 0, 0, n, sync);
+    for (int i = 0; i < 7; i++) EXPECT(at[i] == 100 * (i == 3 ? me : n - 1) + i);
+    count_up(at);
+    shmem_long_sum_inscan(SHMEM_TEAM_WORLD, at, at, 1);
+    EXPECT(at[0] == 100 * me * (me + 1) / 2);
+    shmem_long_sum_to_all(at, at, 0, 0, 0, n, NULL, sync);
+    shmem_free(sync), shmem_free(work);
+}
+
+static void neighbours(void) {
+    static long in_data[many];
+    long* const in_heap = shmem_malloc(many * sizeof(long));
+    within(in_data), within(in_heap), side_by_side(in_data), side_by_side(in_heap), in_place(in_data), in_place(in_heap);
+    shmem_free(in_heap);
 }
 
 /* --- extremes ----------------------------------------------------------------------------------------------------------------- */
@@ -401,6 +496,7 @@ int main(void) {
     static long in_data[row];
     long* const in_heap = shmem_malloc(row * sizeof(long));
     backwards(in_data), backwards(in_heap);
+    neighbours();
     extremes(), nested();
     alone(), again(), overlapping(), by_number(in_heap);
     pieces(), heap(), locks();

@@ -7,6 +7,7 @@
 static int there[4], flag;
 static uint64_t a_signal;
 static long work[1], numbers[4];
+#define SELF 0, 0, 1 /* the active set of the first PE */
 
 static char large[1 << 20], other[1 << 20];
 static void* use_always(void* ctx) {
@@ -21,6 +22,7 @@ static void* use(void* ctx) {
 int main(int argc, char** argv) {
     char const* const what = argc > 1 ? argv[1] : "";
     int mine[4] = {0};
+    long sync_here[1] = {SHMEM_SYNC_VALUE};
 #define IS(name) else if (strcmp(what, name) == 0)
     if (strcmp(what, "before") == 0) shmem_barrier_all();
     shmem_init();
@@ -84,6 +86,38 @@ int main(int argc, char** argv) {
     }
     IS("size of an old team") { shmem_team_destroy(team), shmem_team_n_pes(team); }
     IS("reduce overlap") shmem_int_sum_reduce(team, there, there + 1, 2);
+    IS("team reduce overlap") shmemx_team_int_sum_to_all(team, there, there + 1, 2, there, work);
+    IS("set reduce overlap") shmem_int_max_to_all(there + 1, there, 2, SELF, heap, work);
+    IS("scan overlap") shmem_int_sum_inscan(team, there + 1, there, 2);
+    IS("broadcast overlap") shmem_int_broadcast(team, there, there + 1, 2, 0);
+    IS("set broadcast overlap") shmem_broadcast32(there, there + 1, 2, 0, SELF, work);
+    IS("collect overlap") shmem_int_collect(team, there + 1, there, 2);
+    IS("collect in place") shmem_collectmem(team, there, there, 4);
+    IS("set collect overlap") shmem_collect64(numbers, numbers + 1, 2, SELF, work);
+    IS("fcollect overlap") shmem_int_fcollect(team, there, there + 1, 2);
+    IS("fcollect bytes overlap") shmem_fcollectmem(team, there, (char*)there + 3, 4);
+    IS("set fcollect overlap") shmem_fcollect32(there, there, 1, SELF, work);
+    IS("alltoall overlap") shmem_int_alltoall(team, there, there + 1, 2);
+    IS("set alltoall overlap") shmem_alltoall64(numbers + 1, numbers, 2, SELF, work);
+    IS("alltoalls overlap") shmem_int_alltoalls(team, there, there + 1, 1, 2, 2);
+    IS("alltoalls bytes overlap") shmem_alltoallsmem(team, there, (char*)there + 4, 2, 1, 4);
+    IS("set alltoalls overlap") shmem_alltoalls32(there, there + 2, 2, 1, 2, SELF, work);
+    IS("iput overlap") shmem_int_iput(there, there + 2, 2, 1, 2, 0);
+    IS("iget overlap") shmem_ctx_iget32(ctx, there + 3, there, -1, 2, 2, 0);
+    IS("ibput overlap") shmem_int_ibput(there, there + 1, 2, 3, 2, 1, 0);
+    IS("ibget overlap") shmem_ibget64(numbers, numbers + 1, 2, 2, 2, 1, 0);
+    IS("pSync of a barrier") shmem_barrier(SELF, sync_here);
+    IS("pSync of a sync") shmem_sync(SELF, NULL);
+    IS("pSync of a broadcast") shmem_broadcast64(numbers, numbers, 1, 0, SELF, sync_here);
+    IS("pSync of a collect") shmem_collect64(numbers, numbers + 2, 1, SELF, sync_here);
+    IS("pSync of a fcollect") shmem_fcollect32(numbers, numbers + 2, 1, SELF, sync_here);
+    IS("pSync of an alltoall") shmem_alltoall32(numbers, numbers + 2, 1, SELF, sync_here);
+    IS("pSync of an alltoalls") shmem_alltoalls64(numbers, numbers + 2, 1, 1, 1, SELF, sync_here);
+    IS("pSync that is too short") shmem_barrier(SELF, (long*)(void*)(heap + 3));
+    IS("pSync of a reduction") shmem_long_sum_to_all(numbers, numbers, 1, SELF, numbers + 2, sync_here);
+    IS("pWrk") shmem_int_prod_to_all(there, there, 2, SELF, mine, work);
+    IS("pWrk that is too short") shmem_int_and_to_all(there, there, 4, SELF, heap + 2, work);
+    IS("set beyond all") shmem_alltoall32(there, there + 2, 1, 1, 0, 2, work);
     IS("signal op") shmem_int_put_signal(there, mine, 1, &a_signal, 1, 7, 0);
     IS("signal") shmem_int_put_signal(there, mine, 1, (uint64_t*)(void*)mine, 1, SHMEM_SIGNAL_SET, 0);
     IS("cmp") shmem_int_test(&flag, 9, 1);
@@ -104,6 +138,8 @@ int main(int argc, char** argv) {
     IS("crooked lock") shmem_set_lock((long*)(void*)((char*)numbers + 4));
     IS("all: collect") shmem_int_collect(SHMEM_TEAM_WORLD, heap, there, 4);
     IS("all: collect in a set") shmem_collect32(heap, there, 3, 0, 0, 2, work);
+    IS("all: collect overlap") shmem_int_collect(SHMEM_TEAM_WORLD, there, there + 2, me == 0 ? 1 : 2);
+    IS("all: set collect overlap") shmem_collect64(numbers, numbers + 2, me == 0 ? 2 : 1, 0, 0, 2, work);
     IS("all: malloc") shmem_malloc(me == 0 ? 8 : 16);
     IS("all: align") shmem_align(me == 0 ? 64 : 128, 8);
     IS("all: roots") shmem_int_broadcast(SHMEM_TEAM_WORLD, there, there, 1, me);

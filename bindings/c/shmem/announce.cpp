@@ -1,5 +1,7 @@
 // What a job says of itself when it begins, where the variables of OpenSHMEM-1.6 section 8 ask for it: SHMEM_VERSION, SHMEM_INFO and
-// SHMEM_DEBUG, by those names or with SMA_ as before 1.4. Any value but 0 asks.
+// SHMEM_DEBUG, by those names or with SMA_ as before 1.4. Any value asks, 0 and none too.
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -14,10 +16,8 @@ namespace mpt::c::shmem {
 namespace {
 
 bool is_asked(std::string const& name) {
-    for (auto const* const before : {"SHMEM_", "SMA_"})
-        if (auto const* const value = std::getenv((before + name).c_str()); value && std::string_view{value} != "0")
-            return true;
-    return false;
+    return std::ranges::any_of(std::array{"SHMEM_", "SMA_"},
+                               [&](char const* before) { return std::getenv((before + name).c_str()) != nullptr; });
 }
 
 std::string version_text() {

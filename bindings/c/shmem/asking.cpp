@@ -1,6 +1,7 @@
 // The checks of the library of `oshcc -debug`.
 #include "asking.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -23,9 +24,36 @@ std::string up_to(int size) { return "0 to " + std::to_string(size - 1); }
 /// Whether a call is in a context of one thread at a time.
 std::array<native_atomics::atomic<bool>, most_contexts> is_used;
 
-bool overlap(void const* a, std::size_t n, void const* b, std::size_t m) noexcept {
-    auto const x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
-    return n > 0 && m > 0 && x < y + m && y < x + n;
+/// The blocks of an argument, in the order of their addresses; one where they touch each other.
+struct row {
+    std::uintptr_t at, end; // of all that is left
+    std::size_t step, block;
+
+    row(void const* address, extent_of const& n) noexcept
+        : at{reinterpret_cast<std::uintptr_t>(address) - n.before}, end{reinterpret_cast<std::uintptr_t>(address) + n.after},
+          step{n.step}, block{n.block} {
+        if (end < at) end = ~std::uintptr_t{0}; // more than there can be
+        if (step <= block) block = end - at;
+    }
+    std::uintptr_t block_end() const noexcept { return at + std::min(block, end - at); }
+    /// Goes on to the first block that ends behind an address; false: there is none.
+    bool pass(std::uintptr_t where) noexcept {
+        if (at >= end) return false;
+        if (block_end() > where) return true;
+        if (step <= block || end <= where) return false;
+        auto const passed = (where - block_end()) / step * step;
+        if (step >= end - at - passed) return false;
+        at += passed + step;
+        return true;
+    }
+};
+
+/// Whether two arguments have a byte in common: of strided ones only what is moved counts.
+bool overlap(void const* a, extent_of const& n, void const* b, extent_of const& m) noexcept {
+    row x{a, n}, y{b, m};
+    while (x.pass(y.at) && y.pass(x.at))
+        if (x.at < y.block_end() && y.at < x.block_end()) return true;
+    return false;
 }
 
 [[gnu::tls_model("initial-exec")]] thread_local char const* the_call = nullptr;
@@ -138,16 +166,15 @@ asking& asking::comparison(int cmp, char const* name) {
         refuse(std::string{name} + " is " + std::to_string(cmp) + ", which is no SHMEM_CMP_");
     return *this;
 }
-asking& asking::apart(void const* dest, std::size_t n, void const* source, std::size_t m, bool may_be_same) {
+asking& asking::apart(void const* dest, extent_of const& n, void const* source, extent_of const& m, bool may_be_same) {
     if (overlap(dest, n, source, m) && !(may_be_same && dest == source))
-        refuse("dest (" + text(dest) + ", " + std::to_string(n) + " bytes) and source (" + text(source) + ", " +
-               std::to_string(m) + " bytes) overlap");
+        refuse("dest (" + text(dest) + ", " + text(n) + ") and source (" + text(source) + ", " + text(m) + ") overlap");
     return *this;
 }
-asking& asking::apart_here(shmem_ctx_t ctx, int pe, void const* dest, std::size_t n, void const* source, std::size_t m) {
-    auto const mine = ctx == SHMEM_CTX_DEFAULT ? pe == all().me
-                                               : context_of(ctx).places && context_of(ctx).places[pe] == all().places[all().me];
-    return mine ? apart(dest, n, source, m) : *this;
+bool asking::is_here(shmem_ctx_t ctx, int pe) {
+    if (ctx == SHMEM_CTX_DEFAULT) return pe == all().me;
+    auto const* const places = context_of(ctx).places;
+    return places && places[pe] == all().places[all().me];
 }
 
 using_context::using_context(char const* function, shmem_ctx_t ctx)

@@ -15,22 +15,24 @@
 namespace mpt::c::shmem {
 
 /// What a call touches around an address, in elements or bytes: before it, and from it on. More than there can be is the most.
+/// With a step it touches only blocks that begin so far from each other.
 struct extent_of {
-    std::size_t before, after;
+    std::size_t before, after, step = 0, block = 0;
 };
 inline std::size_t bytes(std::size_t n, std::size_t width) noexcept {
     std::size_t all = 0;
     return __builtin_mul_overflow(n, width, &all) ? ~std::size_t{0} : all;
 }
 inline extent_of bytes(extent_of const& e, std::size_t width) noexcept {
-    return {bytes(e.before, width), bytes(e.after, width)};
+    return {bytes(e.before, width), bytes(e.after, width), bytes(e.step, width), bytes(e.block, width)};
 }
 /// n blocks with strides, which may go backwards.
 inline extent_of extent(std::size_t n, std::ptrdiff_t stride, std::size_t block = 1) noexcept {
     if (n == 0 || block == 0) return {0, 0};
-    if (stride < 0) return {bytes(n - 1, std::size_t{0} - static_cast<std::size_t>(stride)), block};
-    auto const last = bytes(n - 1, static_cast<std::size_t>(stride));
-    return {0, last > ~block ? ~std::size_t{0} : last + block};
+    auto const step = stride < 0 ? std::size_t{0} - static_cast<std::size_t>(stride) : static_cast<std::size_t>(stride);
+    auto const last = bytes(n - 1, step);
+    if (stride < 0) return {last, block, step, block};
+    return {0, last > ~block ? ~std::size_t{0} : last + block, step, block};
 }
 
 class asking {
@@ -70,12 +72,21 @@ public:
     asking& given(void const* at, extent_of const& n, char const* name) { return given(at, n.after, name); }
     asking& signal_op(int op, char const* name);
     asking& comparison(int cmp, char const* name);
-    /// dest and source are different memory, or (where that may be) the same.
-    asking& apart(void const* dest, std::size_t n, void const* source, std::size_t m, bool may_be_same = false);
+    /// dest and source have no byte in common, or (where that may be) are the same.
+    asking& apart(void const* dest, std::size_t n, void const* source, std::size_t m, bool may_be_same = false) {
+        auto const x = reinterpret_cast<std::uintptr_t>(dest), y = reinterpret_cast<std::uintptr_t>(source);
+        bool const is = x < y ? y - x >= n : x - y >= m;
+        return is ? *this : apart(dest, extent_of{0, n}, source, extent_of{0, m}, may_be_same);
+    }
+    asking& apart(void const* dest, extent_of const& n, void const* source, extent_of const& m, bool may_be_same = false);
     /// The same where the PE is the caller.
-    asking& apart_here(shmem_ctx_t ctx, int pe, void const* dest, std::size_t n, void const* source, std::size_t m);
+    template <class Extent>
+    asking& apart_here(shmem_ctx_t ctx, int pe, void const* dest, Extent const& n, void const* source, Extent const& m) {
+        return is_here(ctx, pe) ? apart(dest, n, source, m) : *this;
+    }
 
 private:
+    static bool is_here(shmem_ctx_t ctx, int pe);
     asking& known(shmem_ctx_t ctx, char const* name);
     asking& within(int pe, int size, char const* name);
     asking& in_block(void const* at, extent_of const& n, char const* name);

@@ -6,6 +6,7 @@
 ///   Order    an atomic operation acquires and releases, and so do waits; stores are ordered by fence and quiet.
 ///   Tests    test/shmem
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -109,21 +110,18 @@ template <class T> T get_one(shmem_ctx_t ctx, T const* source, int pe) {
 /// Blocks of `block` elements of `width` bytes; strides count elements.
 inline void put_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
                         std::size_t block, std::size_t blocks, std::size_t width, int pe) {
-    if (!reach(ctx, dest, pe)) [[unlikely]]
+    auto* const at = reach(ctx, dest, pe);
+    if (!at) [[unlikely]]
         return far::put_strided(ctx, dest, source, dst, sst, block, blocks, width, pe);
-    auto* to = static_cast<std::byte*>(dest);
-    auto const* from = static_cast<std::byte const*>(source);
-    auto const step = static_cast<std::ptrdiff_t>(width);
-    for (; blocks > 0; --blocks, to += dst * step, from += sst * step) put(ctx, to, from, block * width, pe);
+    far::copy_strided(at, source, dst, sst, block, blocks, width);
+    if (blocks > 0) told(ctx, pe);
 }
 inline void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst,
                         std::size_t block, std::size_t blocks, std::size_t width, int pe) {
-    if (!reach(ctx, source, pe)) [[unlikely]]
+    auto const* const at = reach(ctx, source, pe);
+    if (!at) [[unlikely]]
         return far::get_strided(ctx, dest, source, dst, sst, block, blocks, width, pe);
-    auto* to = static_cast<std::byte*>(dest);
-    auto const* from = static_cast<std::byte const*>(source);
-    auto const step = static_cast<std::ptrdiff_t>(width);
-    for (; blocks > 0; --blocks, to += dst * step, from += sst * step) get(ctx, to, from, block * width, pe);
+    far::copy_strided(dest, at, dst, sst, block, blocks, width);
 }
 
 // --- atomics ------------------------------------------------------------------------------------------------------------------
@@ -356,6 +354,10 @@ template <class T> int scan(shmem_team_t team, T* dest, T const* source, std::si
 }
 /// A count of the interface of active sets, whose counts are int.
 inline std::size_t times(int n) noexcept { return n > 0 ? static_cast<std::size_t>(n) : 0; }
+/// How many elements a reduction of n over an active set may work in.
+inline std::size_t working(int n) noexcept {
+    return n > 0 ? std::max<std::size_t>(times(n) / 2 + 1, SHMEM_REDUCE_MIN_WRKDATA_SIZE) : 0;
+}
 inline std::size_t pes(shmem_team_t team) { return times(team_size(team)); }
 
 } // namespace mpt::c::shmem

@@ -1,7 +1,9 @@
 // Collectives over teams and active sets.
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
+#include <numeric>
 
 #include "engine.hpp"
 
@@ -72,6 +74,27 @@ std::size_t room_at(void const* dest) {
     return block.bytes - std::min(before, block.bytes);
 }
 
+/// For calls that are checked: nothing that comes to dest lies in source. The entry point knows the caller's own piece alone.
+void keep_apart(team_type& t, void const* dest, std::size_t room, void const* source, std::size_t n) {
+    std::vector<std::size_t> sizes(static_cast<std::size_t>(t.size()));
+    mpt::shmem::fcollect(t, sizes.data(), &n, sizeof n);
+    auto const all = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+    auto const into = reinterpret_cast<std::uintptr_t>(dest), from = reinterpret_cast<std::uintptr_t>(source);
+    bool const apart = n == 0 || (into >= from ? into - from >= n : from - into >= all);
+    if (apart || all > room) return; // what dest has no room for, collect finds
+    std::array<char, 160> text{};
+    std::snprintf(text.data(), text.size(), "mpt: collect: dest (%p, %zu bytes) and source (%p, %zu bytes) overlap", dest, all,
+                  source, n);
+    throw error{errc::usage, text.data()};
+}
+template <class Who> int collect_over(Who const& who, void* dest, void const* source, std::size_t n) {
+    return over(who, {"collect"}, [=](team_type& t) {
+        auto const room = room_at(dest);
+        if (call_name()) keep_apart(t, dest, room, source, n);
+        mpt::shmem::collect(t, dest, source, n, room);
+    });
+}
+
 } // namespace
 
 void compare_calls(team_type& t, char const* name, common const& mine) {
@@ -128,12 +151,8 @@ int broadcast(shmem_team_t team, void* dest, void const* source, std::size_t n, 
 int broadcast(set const& who, void* dest, void const* source, std::size_t n, int root) {
     return over(who, {"broadcast", n, root}, [=](team_type& t) { mpt::shmem::broadcast(t, dest, source, n, root, true); });
 }
-int collect(shmem_team_t team, void* dest, void const* source, std::size_t n) {
-    return over(team, {"collect"}, [=](team_type& t) { mpt::shmem::collect(t, dest, source, n, room_at(dest)); });
-}
-int collect(set const& who, void* dest, void const* source, std::size_t n) {
-    return over(who, {"collect"}, [=](team_type& t) { mpt::shmem::collect(t, dest, source, n, room_at(dest)); });
-}
+int collect(shmem_team_t team, void* dest, void const* source, std::size_t n) { return collect_over(team, dest, source, n); }
+int collect(set const& who, void* dest, void const* source, std::size_t n) { return collect_over(who, dest, source, n); }
 int fcollect(shmem_team_t team, void* dest, void const* source, std::size_t n) {
     return over(team, {"fcollect", n}, [=](team_type& t) { mpt::shmem::fcollect(t, dest, source, n); });
 }

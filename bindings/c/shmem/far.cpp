@@ -79,6 +79,11 @@ void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t
                  std::size_t blocks, std::size_t width, int pe) {
     guarded("shmem_iget", [=] { here().memory().get(dest, source, {dst, sst, block, blocks, width}, world_of(ctx, pe)); });
 }
+void copy_strided(void* to, void const* from, std::ptrdiff_t there, std::ptrdiff_t here, std::size_t block, std::size_t blocks,
+                  std::size_t width) noexcept {
+    mpt::shmem::detail::copy_strided(static_cast<std::byte*>(to), static_cast<std::byte const*>(from),
+                                     {there, here, block, blocks, width});
+}
 void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, std::uint64_t* word, std::uint64_t value,
                 int op, int pe) {
     auto const how = op == SHMEM_SIGNAL_ADD ? mpt::shmem::signal_op::add : mpt::shmem::signal_op::set;
@@ -135,8 +140,8 @@ void wait(bool (*ready)(void const*), void const* state) {
     guarded("shmem_wait_until", [=] { here().memory().await([=] { return ready(state); }); });
 }
 /// A round of progress, too: a program may do nothing but test, and others may wait for it to serve them.
-void glance() {
-    guarded("shmem_test", [] {
+void glance(char const* family) {
+    guarded(family, [] {
         auto& e = here();
         auto& lane = e.its_lane();
         e.memory().look_around();
@@ -157,7 +162,7 @@ void clear_lock(long* lock) {
 }
 int test_lock(long* lock) {
     int const taken = guarded("shmem_test_lock", [lock] { return here().env->lock_of(lock).test() ? 0 : 1; });
-    if (taken) far::glance(); // who polls lets others run
+    if (taken) far::glance("shmem_test_lock"); // who polls lets others run
     return taken;
 }
 

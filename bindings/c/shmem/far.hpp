@@ -42,6 +42,9 @@ void put_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t
                  std::size_t blocks, std::size_t width, int pe);
 void get_strided(shmem_ctx_t ctx, void* dest, void const* source, std::ptrdiff_t dst, std::ptrdiff_t sst, std::size_t block,
                  std::size_t blocks, std::size_t width, int pe);
+/// The same between addresses that are mapped here.
+void copy_strided(void* to, void const* from, std::ptrdiff_t there, std::ptrdiff_t here, std::size_t block, std::size_t blocks,
+                  std::size_t width) noexcept;
 /// Of no bytes: the signal alone. op: SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD.
 void put_signal(shmem_ctx_t ctx, void* dest, void const* source, std::size_t n, std::uint64_t* word, std::uint64_t value,
                 int op, int pe);
@@ -60,8 +63,8 @@ void ring_at_quiet(shmem_ctx_t ctx, int pe);
 // --- waiting ------------------------------------------------------------------------------------------------------------------
 /// Until ready(state), serving others meanwhile, and sleeping where CPUs are scarce.
 void wait(bool (*ready)(void const*), void const* state);
-/// After a test that failed: lets others run where CPUs are scarce.
-void glance();
+/// After a test that failed: lets others run where CPUs are scarce. family: whose test that was.
+void glance(char const* family = "shmem_test");
 
 // --- reductions ---------------------------------------------------------------------------------------------------------------
 int reduce(shmem_team_t team, operation op, element_kind kind, void* dest, void const* source, std::size_t n);

@@ -39,6 +39,9 @@ shmem_@_put types=rma sized=shmem_put# sizes=8,64,mem ctx generic apart=no since
     dest: DEST[nelems], source: SOURCE[nelems], nelems: COUNT,
     pe: PE
     -> put(ctx, dest, source, nelems * width, pe)
+shmem_@_iput types=rma apart=no since=1.3: Copies with strides.
+    dest: DEST[extent(nelems, dst)], source: SOURCE[extent(nelems, sst)], dst: COUNT, sst: COUNT, nelems: COUNT, pe: PE
+    -> put_strided(ctx, dest, source, dst, sst, nelems, width, pe)
 shmem_@_g types=rma generic returns=T since=1.3: Reads.
     source: SOURCE, pe: PE
     -> get_one<T>(ctx, source, pe)
@@ -123,6 +126,7 @@ ENTRY_LINES = [
     'if constexpr (checked) asking{"shmem_int_put"}.symmetric(dest, bytes(nelems, sizeof(int)), "dest").pe(SHMEM_CTX_DEFAULT, pe, "pe")'
     '.apart_here(SHMEM_CTX_DEFAULT, pe, dest, bytes(nelems, sizeof(int)), source, bytes(nelems, sizeof(int)));',
     'asking{"shmem_ctx_put8"}.context(ctx, "ctx").symmetric(dest, bytes(nelems, 1), "dest").pe(ctx, pe, "pe")',
+    '.apart_here(SHMEM_CTX_DEFAULT, pe, dest, bytes(extent(nelems, dst), sizeof(long)), source, bytes(extent(nelems, sst), sizeof(long)));',
     'asking{"shmem_int_sum_reduce"}.team(team, "team").symmetric(', ', true);',
     'asking{"shmem_meet"}.active_set(set{PE_start, logPE_stride, PE_size}).symmetric(dest',
     'return get_one<int64_t>(SHMEM_CTX_DEFAULT, source, pe);', 'void shmem_fence(void) __attribute__((weak, alias("pshmem_fence")));',

@@ -26,7 +26,7 @@ inline void copy_strided(std::byte* to, std::byte const* from, strides const& s)
     case 8: return copy_blocks<8>(to, there, from, here, s.count);
     case 16: return copy_blocks<16>(to, there, from, here, s.count);
     default:
-        for (std::size_t i = 0; i < s.count; ++i, to += there, from += here) copy_bytes(to, from, block);
+        for (std::size_t i = 0; i < s.count; ++i, to += there, from += here) copy_each_once(to, from, block);
     }
 }
 } // namespace detail

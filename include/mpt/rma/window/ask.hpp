@@ -11,12 +11,14 @@
 ///
 ///   Order   of updates: nobody is asked while letters are under way that the target's agent has not confirmed, so that all are done in
 ///           program order. One that nobody waits for is seen to be done by their count (rma/agent/letter.hpp).
-///   Asking  each other: who looks for an answer does meanwhile what it is asked for itself.
+///   Asking  each other: who looks for an answer does meanwhile what it is asked for itself; and who goes to the kernel does it before, or
+///           two that put to each other would find each other there for ever.
 ///   Wake    a target that sleeps in a wait is rung after half the looks, and then looks for as long as after a message: it is awake the
 ///           next time.
 ///   Cost    8 bytes by a target that waits, on two CPUs of an AMD EPYC guest: put and flush 0.26 us in place of 1.45 by the kernel, get 0.24 in
 ///           place of 1.49, fetch-and-op 0.32 in place of 1.2 by an agent that is awake, and 36 by one that sleeps. Accumulates of 256 bytes and
-///           of 4 KiB of doubles 0.7 and 2.6 in place of 1 and 2.6 by an agent that is awake, and 40.
+///           of 4 KiB of doubles 0.7 and 2.6 in place of 1 and 2.6 by an agent that is awake, and 40. Two that put to each
+///           other, then wait for all: 128 bytes 0.8 to 1.4 in place of 2.3 to 3.1, 2 KiB 1.3 to 2.4 in place of 2.7 to 3.9.
 #pragma once
 #include <array>
 
@@ -72,10 +74,10 @@ template <class Stack> std::size_t window<Stack>::ask_who_waits(target_type& t, 
     std::optional<desk> mine;
     if (is_long && !mine.emplace(*this).room()) return 0;
     std::size_t const unit = facts(o.kind).size, most = is_long ? desk::most / unit * unit : n;
-    for (std::size_t at = 0; at < n; at += std::min(most, n - at))
-        if (!t.is_worth_asking(is_letter) ||
-            !ask_for_piece(t, o, run[0].at, {at, std::min(most, n - at)}, mine ? mine->room() : nullptr))
-            return at;
+    for (std::size_t at = 0; at < n; at += std::min(most, n - at)) {
+        if (!t.is_worth_asking(is_letter)) return wire_.on().run_hooks(), at;
+        if (!ask_for_piece(t, o, run[0].at, {at, std::min(most, n - at)}, mine ? mine->room() : nullptr)) return at;
+    }
     return n;
 }
 

@@ -22,14 +22,12 @@ using wide_unsigned = void;
 #endif
 #ifdef __SIZEOF_FLOAT128__
 __extension__ using wide_real = __float128;
+#elif __LDBL_MANT_DIG__ == 113
+using wide_real = long double;
 #else
 using wide_real = void;
 #endif
-#ifdef __FLT16_MANT_DIG__
-__extension__ using half_real = _Float16;
-#else
-using half_real = void;
-#endif
+using half_real = processor::half;
 
 template <class T> struct complex_of {
     T re, im;

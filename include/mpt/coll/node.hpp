@@ -288,8 +288,10 @@ public:
     }
     /// How the others' memory is reached, by rank, once somebody has asked; see coll/direct.hpp.
     std::vector<smp::reach>& ways() noexcept { return ways_; }
-    /// What a rank that was seen has called the last round with; it may be another size than ours.
-    std::uint64_t size_of(std::int32_t q) const noexcept { return rounds_.of(q).size; }
+    /// What a rank has called the last round with, which may be another size than ours; 0: it is not there yet.
+    std::uint64_t size_of(std::int32_t q) const noexcept {
+        return rounds_.has_begun(q, rounds_.last()) ? rounds_.of(q).size : 0;
+    }
     /// Rounds that this rank has shown.
     std::uint64_t shown() const noexcept { return rounds_.last(); }
     /// What a rank has shown in that round, once it was seen, or is our own.

@@ -35,6 +35,15 @@ inline constexpr char name[] = "another machine";
 inline constexpr bool copies_strings = false, stores_around = false, has_ticks = false, may_swap_wide = false;
 #endif
 
+/// Numbers of 16 bits, as IEC 60559 has them; void: the compiler has none.
+#if defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13
+using half = __fp16; // whose arithmetic is float's: the same values, once they are stored
+#elif defined(__FLT16_MANT_DIG__)
+__extension__ using half = _Float16;
+#else
+using half = void;
+#endif
+
 // --- waiting -------------------------------------------------------------------------------------------------------------------
 
 /// Tells the core that this is a spin loop.

@@ -15,7 +15,10 @@ namespace coll = mpt::coll;
 using any = any_collective<team_type>;
 using room = coll::node_room<mpt::local_stack::world_type>;
 
-config::values from(std::string_view size) { return from_the_first_call().set<"MPT_NODE_DIRECT">(size); }
+/// Pieces from this size on go so: scatters, too, which shared memory has in between.
+config::values from(std::string_view size) {
+    return from_the_first_call().set<"MPT_NODE_DIRECT">(size).set<"MPT_NODE_PIECE">("0");
+}
 
 /// How many rounds f(team) takes on this rank.
 template <class F> std::uint64_t rounds_of(team_type const& team, F const& f) {

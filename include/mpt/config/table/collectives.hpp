@@ -20,7 +20,8 @@ consteval auto rows_of_collectives() {
         size  ("MPT_NODE_CHUNK", 128_KiB, 32_KiB, 4_MiB, job,
             "piece of larger data that a rank puts there at once; it keeps 16, of more than 8 ranks fewer", measured),
         size  ("MPT_NODE_PIECE", 64_KiB, 0_B, 1024_GiB, job,
-            "largest piece of a scatter that goes through it, and of an alltoall of more than two ranks, of 8K at most; above it, messages",
+            "largest piece of a scatter that goes through it, and of an alltoall of more than two ranks, of 8K at most; above it, "
+            "MPT_NODE_DIRECT or messages",
             measured),
         size  ("MPT_NODE_DIRECT", 64_KiB, 0_B, 1024_GiB, job,
             "smallest piece of an alltoall, scatter or gather that a rank copies from or to another's memory by itself",

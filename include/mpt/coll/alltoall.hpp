@@ -6,6 +6,7 @@
 ///             messages, each byte crosses one wire. For large pieces; and where sizes or types differ by pair, because no rank
 ///             knows those of the others.
 ///   at once   the same messages, all under way together: of more than two ranks, as long as caches hold what a rank sends.
+///   directly  large pieces of one size, where ranks share memory: each rank copies its own from the others (coll/direct.hpp).
 ///   in place  in step k the ranks whose sum is k (mod n) are partners, and swap their pieces; the one that leaves is packed aside.
 ///
 ///        n = 4     k = 0: 1-3    k = 1: 0-1, 2-3    k = 2: 0-2    k = 3: 0-3, 1-2

@@ -111,7 +111,6 @@ public:
     template <class Use> void see_all(Use const& use) { room_->see_all(t_, s_, size_, use); }
     /// In the last round: that there is something to be copied; that its copies are done.
     bool says_yes(std::int32_t q) const noexcept { return of(q).good != 0; }
-
     /// The same of this rank.
     bool said_yes() const noexcept { return said_yes_; }
 

@@ -11,6 +11,7 @@
 ///   linear    the root takes every piece from its owner into its place: each byte crosses one wire. For large pieces, and for
 ///             pieces of different sizes, because only the root knows those.
 ///
+///   directly  large pieces of one size, where ranks share memory: each rank writes its own to the root (coll/direct.hpp).
 ///   Memory    tree: the packed pieces of the ranks below.    Source MPI-4.1 section 6.5.
 ///   Tests     test/coll_gather_test.cpp
 #pragma once

@@ -11,6 +11,7 @@
 ///   linear    the root sends every piece from its place: each byte crosses one wire. For large pieces, and for pieces of
 ///             different sizes, because only the root knows those.
 ///
+///   directly  large pieces of one size, where ranks share memory: each rank reads its own from the root (coll/direct.hpp).
 ///   Memory    tree: the packed pieces of the ranks below.    Source MPI-4.1 section 6.6.
 ///   Tests     test/coll_scatter_test.cpp
 #pragma once

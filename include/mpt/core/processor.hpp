@@ -9,6 +9,7 @@
 ///        ticks            rdtsc               0                         has_ticks         core/crossing.hpp
 ///        swap_wide        lock cmpxchg16b     false                     swaps_wide()      src/core/rma_element.cpp
 ///        is_of_amd        cpuid               false                                       transport/smp/turn_line.hpp
+///        half             _Float16            __fp16 of g++ before 13, else _Float16      src/core/operations.cpp
 ///
 ///   processor/vectors.hpp has what is compiled for wider vectors. All is right on every processor; who has another way where an
 ///   instruction is missing asks first. tools/check_processor.py: no other file asks which processor it is, includes its intrinsics,

@@ -2,48 +2,20 @@
 /// threads to run them, with a watchdog.
 #pragma once
 #include <chrono>
-#include <condition_variable>
-#include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <mutex>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include <mpt/boot/boot.hpp>
 #include <mpt/mem/arena.hpp>
 
+#include "watchdog.hpp"
+
 namespace mpt::test {
 
 /// One set of segments, mapped once; one membership for each rank.
 inline std::vector<boot::membership> job_of(std::int32_t n) { return boot::local_members(n); }
-
-/// Ends the program, with a sentence, when it lives longer than `limit`: a hung test must not hang the suite.
-class watchdog {
-    std::mutex lock_;
-    std::condition_variable done_;
-    bool finished_ = false;
-    std::thread thread_;
-
-public:
-    explicit watchdog(std::string_view what, std::chrono::seconds limit = std::chrono::seconds{60})
-        : thread_{[this, what, limit] {
-              std::unique_lock lock{lock_};
-              if (done_.wait_for(lock, limit, [this] { return finished_; })) return;
-              std::fprintf(stderr, "watchdog: %.*s did not end within %lld s\n", static_cast<int>(what.size()), what.data(),
-                           static_cast<long long>(limit.count()));
-              std::abort();
-          }} {}
-    ~watchdog() {
-        {
-            std::scoped_lock const lock{lock_};
-            finished_ = true;
-        }
-        done_.notify_one();
-        thread_.join();
-    }
-};
 
 namespace detail {
 /// The first failure of a set of ranks; it ends the job, so that the others do not wait for the one that failed.

@@ -171,10 +171,10 @@ def main():
         one = collect(name, logbase, cut.get(name))
         print(f'{name}: {one}')
         total.add(one)
-    for line in total.failed:
-        print(f'  FAILED: {line}')
     for line in grouped(total.skipped):
         print(f'  skipped: {line}')
+    for line in total.failed:
+        print(f'  FAILED: {line}') # last: what is cut out of a long log is its middle
     print(total)
     return bool(total.failed)
 

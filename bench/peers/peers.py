@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """mpt beside other MPI and OpenSHMEM libraries, on this machine (`make bench`).
 
-    bench/peers/peers.py --build BUILD [--quick] [--rounds N] [--only PATTERN] [-m LEAST:MOST] [-i CALLS] [-x WARM-UP] [--results DIR]
+    bench/peers/peers.py --build BUILD [--quick] [--rounds N] [--only PATTERN] [--cpus N] [-m LEAST:MOST] [-i CALLS] [-x WARM-UP] [--results DIR]
     bench/peers/peers.py --table RESULT.json README.md      puts a result's table between the marks of a page
 
 C sources that know mpi.h, or shmem.h, alone; libraries.py says whose libraries, and how they are had. One that cannot be had is left out,
@@ -26,16 +26,16 @@ import plot  # noqa: E402  (beside this file, as libraries)
 import run as bench  # noqa: E402  (bench/run.py: the machine, medians, numbers in words)
 from libraries import Library, libraries  # noqa: E402
 
-PATIENCE = 90           # seconds a program may take; what takes longer is a row of its own in the result
+PATIENCE = 90           # seconds a program may take, unless --patience says otherwise; what takes longer is a row of its own in the result
 UP_IS_GOOD = bench.UP_IS_GOOD | {'%'}
 BEGIN, END = '<!-- peers: begin -->', '<!-- peers: end -->'
 
 
 # ---------------------------------------------------------------- running
 
-def finish(child):
+def finish(child, patience):
     """(what it printed, whether it ended by itself); what hangs is ended with all that it started."""
-    try: return child.communicate(timeout=PATIENCE)[0], True
+    try: return child.communicate(timeout=patience)[0], True
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGTERM)                         # launchers end their ranks
         try: child.wait(timeout=5)
@@ -45,14 +45,15 @@ def finish(child):
         if child.poll() is None: os.killpg(child.pid, signal.SIGKILL)
 
 
-def measure(library, ranks, program, words, cpus):
+def measure(library, ranks, program, words, cpus, patience=None):
     """(rows by (test, bytes), seconds, why it did not get to the end: nothing where it did)."""
+    patience = patience or PATIENCE
     start = time.monotonic()
     child = subprocess.Popen(list(map(str, library.command(ranks, program, words))), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                              start_new_session=True, env={**os.environ, **library.environment}, preexec_fn=lambda: os.sched_setaffinity(0, cpus))
-    (text, ended), took = finish(child), time.monotonic() - start
+    (text, ended), took = finish(child, patience), time.monotonic() - start
     rows = {(m[1], int(m[2])): (float(m[3]), m[4]) for m in re.finditer(r'^(\w+) (\d+) ([-+.\de]+) (\S+)$', text, re.M)}
-    if not ended: return rows, took, f'did not end within {PATIENCE} s'
+    if not ended: return rows, took, f'did not end within {patience} s'
     if child.returncode: return rows, took, f'exit code {child.returncode}: {(text.strip().splitlines() or ["no output"])[-1][:100]}'
     return rows, took, None
 
@@ -70,13 +71,18 @@ def jobs(o):
     yield from ((f'shmem {w}', *how) for w, *how in shmem_jobs(o))
 
 
+def numbers_of_ranks(o):
+    """Of what more than two do together: also more than there are CPUs, where those are the two of a small machine; else, as many."""
+    return (2, 4) if o.quick else (2, 4, 8) if o.cpus == 2 else (2, o.cpus)
+
+
 def shmem_jobs(o):
     batch = ['-t', '0.003' if o.quick else '0.02']
     sized = [*batch, '-m', o.m or ('8:65536' if o.quick else '1:1048576')]
-    few, small = (2, 4) if o.quick else (2, 4, 8), [*batch, '-m', '8:65536']
+    few, small = numbers_of_ranks(o), [*batch, '-m', '8:65536']
     yield from ((w, 2, 'shmem', [*sized, w]) for w in ('latency', 'bw', 'signal'))
     yield from ((w, 2, 'shmem', [*batch, w]) for w in ('rate', 'atomics'))
-    yield from (('pairs', n, 'shmem', [*small, 'pairs']) for n in ((2, 4) if o.quick else (2, 4, 16)))
+    yield from (('pairs', n, 'shmem', [*small, 'pairs']) for n in ((2, 4) if o.quick else (2, 4, 16) if o.cpus == 2 else (2, o.cpus)))
     yield 'pairs', 68, 'shmem many', [*batch, '-m', '8:1024', 'pairs']  # as many as a node of KNL had: 34 at each of two CPUs
     for w in ('threads', 'contexts'):
         yield w, 2, 'shmem', [*batch, '-T', '4' if o.quick else '16', w]
@@ -93,7 +99,7 @@ def message_jobs(o):
     batch = ['-t', '0.003' if o.quick else '0.02', *(['-i', o.i] if o.i else []), *(['-x', o.x] if o.x else [])]
     sized = [*batch, '-m', o.m or ('1:65536' if o.quick else '1:4194304')]
     large = [*batch, '-m', '65536:65536' if o.quick else '4096:4194304']
-    few, many = ((2, 4), (2, 8)) if o.quick else ((2, 4, 8), (2, 16, 64, 128))
+    few, many = numbers_of_ranks(o), (2, 8) if o.quick else (2, 16, 64, 128)
     yield from ((w, 2, [*sized, w]) for w in ('latency', 'bw', 'bibw'))
     yield 'rate', 2, [*batch, 'rate']
     yield 'overlap', 2, [*large, 'overlap']
@@ -112,7 +118,7 @@ def take(o, found, cpus):
             if not re.search(o.only, f'{what} {ranks}'): continue
             for library in found[r % len(found):] + found[:r % len(found)]:
                 if program not in library.programs or (library.name, what, ranks) in failed: continue
-                rows, took, why = measure(library, ranks, program, words, cpus)
+                rows, took, why = measure(library, ranks, program, words, cpus, o.patience)
                 if why: failed[library.name, what, ranks] = why
                 if what == 'start-up': rows = {} if why else {('start-up', 0): (took, 's')}
                 for (test, size), (value, unit) in rows.items():
@@ -132,7 +138,7 @@ def limits(build, quick, cpus):
     return {(r['group'], r['name'], r['bytes']): r['value'] for r in json.loads(to.read_text())['rows']}
 
 
-def limit_of(known, test, ranks, size):
+def limit_of(known, test, ranks, size, cpus=2):
     """(the limit, what it is) in the unit of the test, or nothing."""
     def one(group, name, at, scale=1):
         return next((v * scale for (g, n, b), v in known.items() if g.startswith(group) and n.startswith(name) and b == at), None)
@@ -143,7 +149,7 @@ def limit_of(known, test, ranks, size):
                 (one('Message after message through a ring', 'both sides copy', size), 'two copies, overlapping'))
         return max((w for w in ways if w[0]), default=(None, None))
     if test == 'rate': return one('Crossing', 'ring of 64-byte slots', 8), 'a ring of lines'
-    if test == 'barrier': return one('Bare barrier', f'{ranks} processes on 2 CPUs', 0), 'counter and flag'
+    if test == 'barrier' and cpus == 2: return one('Bare barrier', f'{ranks} processes on 2 CPUs', 0), 'counter and flag'
     return None, None
 
 
@@ -175,7 +181,7 @@ def rows_of(values, known, cpus=2):
         spread = {name: dict(zip(('q1', 'median', 'q3'), bench.quartiles(v))) for name, v in by.items()}
         peers = {name: s['median'] for name, s in spread.items() if not is_ours(name)}
         best = (max if unit in UP_IS_GOOD else min)(peers, key=peers.get) if peers else None
-        limit, limit_name = limit_of(known, test, ranks, size)
+        limit, limit_name = limit_of(known, test, ranks, size, cpus)
         rows.append({'test': test, 'ranks': ranks, 'bytes': size, 'unit': unit, 'values': spread, 'best': best, 'limit': limit,
                      'limit_name': limit_name if limit else None, 'cpus': cpus, 'to_best': ratio(spread, unit, best and peers[best]), 'to_limit': ratio(spread, unit, limit)})
     return rows
@@ -239,14 +245,15 @@ def headline_table(result):
     for headlines in (HEADLINES, SHMEM_HEADLINES):
         rows = [r for h in headlines for r in result['rows'] if (r['test'], r['ranks'], r['bytes']) == h]
         if rows: tables += ['', *table(rows, [n for n in names_of(rows) if n == 'mpt' or not is_ours(n)])]
-    return [f"{m['cpu']}, {m['cores']} cores{', virtual' if m['virtual'] else ''}; {result['date']}, mpt {result['version']}, `make bench`, medians of {result['rounds']} rounds. Bold: the best. "
+    how = f"`peers.py --cpus {result['cpus']}`" if result.get('cpus', 2) != 2 else '`make bench`'
+    return [f"{m['cpu']}, {m['cores']} cores{', virtual' if m['virtual'] else ''}; {result['date']}, mpt {result['version']}, {how}, medians of {result['rounds']} rounds. Bold: the best. "
             'Ratios are of times (of rates the inverse): below 1, mpt is ahead.', *tables]
 
 
 def markdown(result):
     m = result['machine']
     lines = [f"# mpt {result['version']} beside its peers: {m['cpu']}, {m['cores']} cores{', virtual' if m['virtual'] else ''}, {result['date']}", '',
-             f"Linux {m['kernel']}; medians of {result['rounds']} rounds, in which the libraries take turns; all ranks on two CPUs. Quartiles are in the JSON file.",
+             f"Linux {m['kernel']}; medians of {result['rounds']} rounds, in which the libraries take turns; all ranks on {result.get('cpus', 2)} CPUs. Quartiles are in the JSON file.",
              'Bold: the best. Ratios are of times (of rates the inverse): below 1, mpt is ahead.', '']
     for test in dict.fromkeys(family(r['test']) for r in result['rows']):
         rows = [r for r in result['rows'] if family(r['test']) == test]
@@ -277,6 +284,8 @@ def options():
     p.add_argument('--quick', action='store_true', help='one round, small sizes, less than three minutes: shows that everything runs, not how fast')
     p.add_argument('--rounds', type=int, help='how often each library takes its turn (5; quick: 1)')
     p.add_argument('--only', default='', help='only what matches this regular expression, e.g. "latency" or "collectives 8"')
+    p.add_argument('--cpus', type=int, default=2, metavar='N', help='ranks share this many CPUs (2); with more, N ranks do what else 4, 8 and 16 do on two')
+    p.add_argument('--patience', type=int, default=PATIENCE, metavar='SECONDS', help=f'what takes longer is ended ({PATIENCE})')
     p.add_argument('-m', metavar='LEAST:MOST', help='message sizes of latency and bandwidth, in bytes')
     p.add_argument('-i', metavar='CALLS', help='calls a figure (default: as many as fit into 20 ms)')
     p.add_argument('-x', metavar='CALLS', help='calls before that (10)')
@@ -284,21 +293,27 @@ def options():
     p.add_argument('--table', nargs=2, type=pathlib.Path, metavar=('RESULT', 'PAGE'), help='put the table of a result into a page, and do nothing else')
     o = p.parse_args()
     if not o.table and not o.build: p.error('--build or --table is needed')
+    if not 2 <= o.cpus <= len(os.sched_getaffinity(0)): p.error(f'--cpus: 2 to {len(os.sched_getaffinity(0))} here')
     o.rounds = o.rounds or (1 if o.quick else 5)
     return o
+
+
+def chosen_cpus(many):
+    """One of each core, as long as there are cores."""
+    return set([*(one := bench.cores()), *sorted(os.sched_getaffinity(0) - set(one))][:many])
 
 
 def main():
     o = options()
     if o.table: return put_table(*o.table)
-    cpus, now = set(bench.cores()[:2]), datetime.datetime.now()
+    cpus, now = chosen_cpus(o.cpus), datetime.datetime.now()
     found, left_out = libraries(o.build)
-    known = limits(o.build, o.quick, cpus)
+    known = limits(o.build, o.quick, chosen_cpus(2))
     values, failed = take(o, found, cpus)
     values |= two_interfaces(values)
     left_out += failed + ([] if known else ['limits: bench/limits is not built, or failed'])
     m = bench.machine()
-    result = {'machine': m, 'date': now.strftime('%Y-%m-%d %H:%M'), 'version': bench.version(), 'quick': o.quick, 'rounds': o.rounds, 'left_out': left_out,
+    result = {'machine': m, 'date': now.strftime('%Y-%m-%d %H:%M'), 'version': bench.version(), 'quick': o.quick, 'rounds': o.rounds, 'cpus': o.cpus, 'left_out': left_out,
               'rows': rows_of(values, known, len(cpus))}
     home = o.results or (o.build / 'bench/results' if o.quick else HERE.parent / 'results')
     path = write(result, home / bench.machine_name(m), now)

@@ -96,7 +96,7 @@ class Figures(unittest.TestCase):
 
 class Programs(unittest.TestCase):
     def jobs(self):
-        class asked: m, i, x = None, None, None
+        class asked: m, i, x, cpus = None, None, None, 2
         for asked.quick in (True, False): yield from peers.jobs(asked)
 
     def test_each_job_is_of_a_program_that_there_is_and_each_way_has_one(self):
@@ -109,6 +109,21 @@ class Programs(unittest.TestCase):
         for way in libraries.ways(['mptrun'], 'x'):
             self.assertEqual((list(way.programs.values()), peers.is_ours(way.name)), (['x'], True))
             for variable in way.environment: self.assertIn(f'"{variable}"', table)
+
+    def test_with_a_cpu_for_each_rank_that_many_ranks_do_what_more_than_two_do(self):
+        class asked: quick, m, i, x, cpus = False, None, None, None, 16
+        ranks = {}
+        for what, n, *_ in peers.jobs(asked): ranks.setdefault(what, []).append(n)
+        self.assertEqual([ranks[what] for what in ('latency', 'collectives', 'pairs', 'shmem collectives', 'shmem pairs')],
+                         [[2], [2, 16], [16], [2, 16], [2, 16, 68]])
+        self.assertEqual(len(peers.chosen_cpus(2)), min(2, len(peers.os.sched_getaffinity(0))))
+
+    def test_a_result_says_on_how_many_cpus(self):
+        more = result() | {'cpus': 16}
+        self.assertIn('all ranks on 16 CPUs', peers.markdown(more))
+        self.assertIn('`peers.py --cpus 16`', peers.headline_table(more)[0])
+        self.assertIn('`make bench`', peers.headline_table(result())[0])
+        self.assertEqual(peers.limit_of({('Bare barrier', '8 processes on 2 CPUs', 0): 3.0}, 'barrier', 8, 0, 16), (None, None))
 
     def test_the_tests_of_openshmem_that_jobs_name_are_the_programs(self):
         text = (libraries.BENCH / libraries.SHMEM_PROGRAMS['shmem']).read_text()
@@ -133,7 +148,7 @@ class Runs(unittest.TestCase):
         self.assertGreater(took, 0)
 
     def test_a_library_is_asked_only_for_programs_that_it_has(self):
-        class asked: rounds, quick, only, m, i, x = 1, True, '^shmem rate', None, None, None
+        class asked: rounds, quick, only, m, i, x, cpus, patience = 1, True, '^shmem rate', None, None, None, 2, 90
         has, lacks = (peers.Library(name, ['sh', '-c', 'echo "shmem_rate_p 8 2 M/s"'], programs) for name, programs in (('has', {'shmem': 'x'}), ('lacks', {'messages': 'x'})))
         self.assertEqual(peers.take(asked, [has, lacks], {min(peers.os.sched_getaffinity(0))}), ({('shmem_rate_p', 2, 8, 'M/s'): {'has': [2.0]}}, []))
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 CLEAN = {k: v for k, v in os.environ.items() if k != 'LD_LIBRARY_PATH'}  # of two libraries with one name, run paths find the right one
+CLEAN['ASAN_OPTIONS'] = CLEAN.get('ASAN_OPTIONS', '') + ':handle_segv=0'  # a sanitized program dies of its fault, too
 
 
 def run(mptrun, program, *words, options=()):

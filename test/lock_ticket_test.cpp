@@ -73,7 +73,7 @@ TEST(ticket, loses_no_wake_up_where_the_sleeper_pays_for_the_fence) {
 TEST(ticket, goes_on_when_its_numbers_wrap) {
     watchdog const dog{"wrapping tickets"};
     // The layout is the lock's own: next_ and serving_ open its first two lines.
-    alignas(line_pair) std::array<std::byte, 512> memory{};
+    alignas(line_pair) std::array<std::byte, 1024> memory{};
     using type = lock::ticket::type<patient>;
     static_assert(sizeof(type) <= sizeof memory);
     auto* const lock = ::new (memory.data()) type;
@@ -90,7 +90,7 @@ TEST(ticket, lets_a_favoured_caller_in_without_a_ticket_whatever_the_mode_and_ot
     if (mpt::native_fences::invisible) GTEST_SKIP() << "no bias under ThreadSanitizer";
     if (!register_heavy()) GTEST_SKIP() << "membarrier is refused here";
     watchdog const dog{"a favoured caller"};
-    alignas(line_pair) std::array<std::byte, 512> memory{}; // the first word counts tickets, as above
+    alignas(line_pair) std::array<std::byte, 1024> memory{}; // the first word counts tickets, as above
     using type = lock::ticket::type<patient>;
     auto* const lock = ::new (memory.data()) type{patient{}, fence_mode::both};
     lock->favour_caller();
@@ -144,6 +144,64 @@ TEST(ticket, passes_by_a_waiter_that_gave_its_cpu_away_but_not_for_ever) {
     come_back.release();
     waiter.join();
     EXPECT_TRUE(inside);
+}
+
+/// A thread in line that sleeps, and is woken when it is told to.
+struct woken_late : patient {
+    static inline std::function<void()> asleep;
+    void wait(native_atomics::atomic<std::uint32_t>&, std::uint32_t, nanoseconds) const noexcept { asleep(); }
+    void wake(native_atomics::atomic<std::uint32_t>&, int) const noexcept {}
+};
+
+TEST(ticket, lets_its_holder_come_back_before_the_next_in_line_but_not_for_ever) {
+    watchdog const dog{"a turn that is kept"};
+    constexpr std::uint32_t keeps = 5;
+    using type = lock::basic_ticket<0, 0, 8, 256, 16, 64, keeps>::type<woken_late>;
+    type lock;
+    std::binary_semaphore sleeps{0}, wakes{0};
+    woken_late::asleep = [&] { sleeps.release(), wakes.acquire(); };
+    type::node mine;
+    lock.acquire(mine);
+    std::atomic<bool> inside{false};
+    std::thread waiter{[&] {
+        mpt::guard g{lock};
+        inside = true;
+    }};
+    sleeps.acquire();
+    for (std::uint32_t kept = 0; kept < keeps; ++kept) {
+        lock.release(mine);
+        lock.acquire(mine);
+        EXPECT_FALSE(inside);
+    }
+    lock.release(mine);
+    EXPECT_FALSE(lock.try_acquire(mine)) << "it is the other's turn, asleep or not";
+    wakes.release();
+    waiter.join();
+    EXPECT_TRUE(inside);
+}
+
+TEST(ticket, whoever_only_tries_passes_a_kept_turn_on) {
+    watchdog const dog{"a turn that is passed on"};
+    using type = lock::basic_ticket<0, 0>::type<woken_late>;
+    type lock;
+    std::counting_semaphore<> sleeps{0}, wakes{0};
+    woken_late::asleep = [&] { sleeps.release(), wakes.acquire(); };
+    type::node mine;
+    lock.acquire(mine);
+    std::thread waiter{[&] { mpt::guard g{lock}; }};
+    sleeps.acquire();
+    lock.release(mine);
+    EXPECT_FALSE(lock.try_acquire(mine));
+    std::atomic<bool> inside{false};
+    std::thread late{[&] { // behind the one that sleeps, whose turn it is
+        mpt::guard g{lock};
+        inside = true;
+    }};
+    sleeps.acquire();
+    EXPECT_FALSE(inside);
+    wakes.release(), wakes.release();
+    waiter.join();
+    late.join();
 }
 
 TEST(ticket, asks_the_kernel_for_nothing_while_nobody_waits) {

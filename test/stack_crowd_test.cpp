@@ -18,21 +18,38 @@ TEST(stack_crowd, is_crowded_by_more_threads_than_it_has_room_for) {
     EXPECT_TRUE(c.is_empty());
 }
 
-TEST(stack_crowd, company_counts_from_its_first_look_in_vain_and_tells_of_the_others_once) {
+constexpr int brief = 64;
+
+TEST(stack_crowd, company_counts_in_its_lane_from_its_first_look_in_vain_and_in_the_rank_when_it_waits_for_long) {
     crowd here{1}, of_rank{1};
     {
-        mpt::company one{here, of_rank}, other{here, of_rank}, elsewhere{of_rank, of_rank};
+        mpt::company one{here, of_rank}, elsewhere{of_rank, of_rank};
         EXPECT_TRUE(here.is_empty());
-        EXPECT_FALSE(one.have_come());
+        EXPECT_FALSE(elsewhere.have_come());
+        for (int i = 0; i < brief; ++i) EXPECT_FALSE(one.have_come());
         EXPECT_FALSE(here.is_empty());
-        EXPECT_TRUE(elsewhere.have_come()) << "of the rank two wait";
+        EXPECT_FALSE(of_rank.is_crowded());
+        EXPECT_TRUE(one.have_come()) << "of the rank two wait";
         EXPECT_FALSE(here.is_crowded());
-        EXPECT_TRUE(one.have_come());
         EXPECT_FALSE(one.have_come()) << "it knows";
-        EXPECT_TRUE(other.have_come());
+        EXPECT_TRUE(elsewhere.have_come());
+        {
+            mpt::company brief_one{here, of_rank};
+            brief_one.have_come();
+            EXPECT_TRUE(here.is_crowded());
+        }
+        EXPECT_FALSE(here.is_crowded());
     }
     EXPECT_TRUE(here.is_empty());
     EXPECT_TRUE(of_rank.is_empty());
+}
+
+TEST(stack_crowd, company_of_one_lane_knows_of_others_at_once) {
+    crowd here{1};
+    mpt::company one{here, here}, other{here, here};
+    EXPECT_FALSE(one.have_come());
+    EXPECT_TRUE(other.have_come());
+    EXPECT_TRUE(one.have_come());
 }
 
 TEST(stack_crowd, has_one_at_a_time_that_looks_out) {

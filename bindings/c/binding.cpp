@@ -34,7 +34,7 @@ binding::binding() {
 
 binding::~binding() {
     requests.get(left).let_go();
-    for (std::uintptr_t word = 0; auto* const r = requests.revive(word);) r->let_go();
+    requests.each_retired([](request& r) { r.let_go(); });
     for (auto* c : {world, self})
         if (c) c->let_go();
     for (auto const [what, handle] : error_handlers) errhandlers.get(handle).let_go();

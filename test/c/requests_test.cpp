@@ -705,6 +705,49 @@ TEST(CRequests, AnotherThreadCancelsWhatOneWaitsFor) {
 
 // --- the table behind them ------------------------------------------------------------------------------------------------------
 
+struct shelved {
+    int times = 0;
+};
+} // namespace
+template <> inline constexpr std::uint32_t mpt::c::shelves_of<shelved> = 8;
+namespace {
+
+TEST(CRequests, WhatOneThreadBeginsAndAnotherEndsIsThereForTheFirstAgain) {
+    mpt::c::handle_table<shelved> table;
+    std::array<shelved, 20> objects{};
+    std::size_t made = 0;
+    std::vector<std::uintptr_t> begun;
+    std::uintptr_t word = 0;
+    for (int round = 0; round < 100; ++round) {
+        for (int i = 0; i < 10; ++i) {
+            if (!table.revive(word)) {
+                ASSERT_LT(made, objects.size()) << "round " << round << ": what was retired is not found again";
+                word = table.add(&objects[made++]);
+            }
+            ASSERT_NE(table.find(word), nullptr);
+            ++table.find(word)->times;
+            begun.push_back(word);
+        }
+        EXPECT_EQ(table.alive(), 10u);
+        std::thread{[&] {
+            mpt::c::handle_table<shelved>::retirement together{table};
+            for (auto const handle : begun) round % 2 == 0 ? table.retire(handle) : together.add(handle);
+        }}.join();
+        begun.clear();
+        EXPECT_EQ(table.alive(), 0u);
+    }
+    EXPECT_EQ(made, 10u);
+    std::thread{[&] { // another shelf, or the same: on lines of its own, or with what lies there
+        if (!table.revive(word)) word = table.add(&objects[made++]);
+        table.retire(word);
+    }}
+        .join();
+    std::size_t seen = 0;
+    table.each_retired([&](shelved& o) { ++seen, EXPECT_TRUE(o.times == 100 || &o == &objects[10]); });
+    EXPECT_EQ(seen, made);
+    EXPECT_EQ(table.revive(word), nullptr);
+}
+
 TEST(CRequests, ThreadsThatReviveAndRetireNeverShareAnObject) {
     mpt::c::handle_table<std::atomic<int>> table;
     std::array<std::atomic<int>, 4> objects{}; // one for each thread

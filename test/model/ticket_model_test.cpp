@@ -55,6 +55,8 @@ using two_bells = mpt::lock::basic_ticket<1, 0, 2>;
 using all_ways = mpt::lock::basic_ticket<1, 1, 2>;
 using away_soon = mpt::lock::basic_ticket<0, 2, 1, 256, 1, 1>; // all yield at one place, and are passed by once
 using away_often = mpt::lock::basic_ticket<0, 2, 1, 256, 3, 2>;
+using kept_once = mpt::lock::basic_ticket<2, 0, 1, 256, 1, 1, 1, 1>; // others are first every second time
+using kept_awake = mpt::lock::basic_ticket<3, 2, 1, 256, 1, 1, 2, 1>;
 using biased = mpt::lock::basic_ticket<0, 0, 1, 1>; // to whoever has just been in
 using biased_late = mpt::lock::basic_ticket<1, 1, 2, 2>;
 
@@ -72,6 +74,13 @@ TEST_P(ticket_model, passes_by_who_is_away_and_forgets_nobody) {
     for (auto const& result : {check({.schedules = schedules(5000)}, lock_program<away_soon>{GetParam(), 2, 3}),
                                check({.schedules = schedules(5000)}, lock_program<away_soon>{GetParam(), 3, 2}),
                                check({.schedules = schedules(3000)}, lock_program<away_often>{GetParam(), 4, 2})})
+        EXPECT_TRUE(result.ok) << result.report;
+}
+
+TEST_P(ticket_model, leaves_a_turn_to_who_comes_back_or_to_the_next_in_line) {
+    for (auto const& result : {check({.schedules = schedules(5000)}, lock_program<kept_once>{GetParam(), 2, 4}),
+                               check({.schedules = schedules(5000)}, lock_program<kept_once>{GetParam(), 3, 3}),
+                               check({.schedules = schedules(5000)}, lock_program<kept_awake>{GetParam(), 3, 3})})
         EXPECT_TRUE(result.ok) << result.report;
 }
 

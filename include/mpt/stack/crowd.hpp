@@ -8,7 +8,8 @@
 ///   as many threads as it has CPUs: threads that wait each on a lane of its own take the CPUs of those they wait for, too.
 ///
 ///   Order   all are hints: whoever is told wrongly looks a little more or less often, and nothing hangs on it.
-///   Cost    come and go: a read-modify-write each, by who has looked in vain; is_crowded: a load.
+///   Cost    come and go: a read-modify-write each, by who has looked in vain: in its lane at once, in the rank, whose line all threads
+///           would write, when it has done so `brief` times; is_crowded: a load.
 ///   Tests   test/stack_crowd_test.cpp
 #pragma once
 #include <algorithm>
@@ -38,25 +39,28 @@ public:
 
 /// A thread that waits, as the others see it: those of its lane, and those of its rank, which may be the same.
 class company {
+    static constexpr std::uint32_t brief = 64; // looks: two or three microseconds
     crowd &here_, &of_rank_;
-    bool counted_ = false, known_ = false;
+    std::uint32_t looks_ = 0;
+    bool known_ = false;
+    bool is_alone() const noexcept { return &of_rank_ == &here_; } // a lane
 
 public:
     company(crowd& here, crowd& of_rank) noexcept : here_{here}, of_rank_{of_rank} {}
     ~company() {
-        if (!counted_) return;
+        if (looks_ == 0) return;
         here_.go();
-        if (&of_rank_ != &here_) of_rank_.go();
+        if (looks_ > brief && !is_alone()) of_rank_.go();
     }
     company(company const&) = delete;
     /// Asked after a look that found nothing; true the first time that more threads wait than there is room for.
     bool have_come() noexcept {
         if (known_) return false;
-        if (!std::exchange(counted_, true)) {
-            here_.come();
-            if (&of_rank_ != &here_) of_rank_.come();
+        if (looks_ <= brief) {
+            if (looks_++ == 0) here_.come();
+            if (looks_ == brief + 1 && !is_alone()) of_rank_.come();
         }
-        return known_ = of_rank_.is_crowded();
+        return known_ = (is_alone() || looks_ > brief) && of_rank_.is_crowded();
     }
 };
 

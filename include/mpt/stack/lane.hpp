@@ -6,8 +6,8 @@
 ///
 ///   Whoever waits on one lane serves the others of its rank as well (MPI-4.1 section 2.9, progress): a peer that waits for us
 ///   may wait on any of them. With one lane there are no others, and nothing is paid. With several, a look in vain goes on to the
-///   others once in `apart` looks and after each sleep, and mostly passes by those where another thread waits, who looks there
-///   itself (not always: it may be in code of the user's). So threads that each have a lane seldom meet in a lock.
+///   next of them once in `apart` looks, to all in a row of yields and after each sleep, and mostly passes by those where another thread
+///   waits, who looks there itself (not always: it may be in code of the user's). So threads that each have a lane seldom meet in a lock.
 ///
 ///   No thread waits while it holds the lock, and none that only looks stands in line for it while another is inside, who moves
 ///   everybody's messages: it looks again later, and gets in line only after most_refusals times. A line of threads that look
@@ -83,6 +83,7 @@ public:
     /// Throws mpt::error when the job is ended meanwhile.
     template <class Done> void wait(waiting const& about, Done&& done) {
         typename Stack::wait_type w{facts()};
+        bool spins = true;
         nanoseconds came_back{}; // from the last yield
         telling said{*this};
         company others{here_, *crowd_};
@@ -97,7 +98,7 @@ public:
             }
             if (moved == 0) moved = run_errands() + run_hooks();
             if (moved == 0 && all_.size() > 1 && turns % apart == 0) [[unlikely]]
-                moved = serve(turns % (apart * 16) == 0 ? whom::all : whom::unattended);
+                moved = serve_now(turns / apart, spins);
             if (moved != 0) {
                 w.reset();
                 came_back = {};
@@ -110,7 +111,8 @@ public:
             if (others.have_come()) [[unlikely]]
                 w = typename Stack::wait_type{among_others(facts(), static_cast<std::uint32_t>(world_.now().count()))};
             auto const step = w.next();
-            if (step == wait_step::spin) continue;
+            spins = step == wait_step::spin;
+            if (spins) continue;
             if (step == wait_step::sleep) turns |= apart - 1; // the next look is at all
             said.tell(about);
             if (step == wait_step::yield) give_way(w, came_back);
@@ -125,7 +127,6 @@ public:
         world_.yield();
     }
     bool may_yield() const noexcept { return !yields_.were_dear(); } // it costs no more than a switch, as far as is known
-    /// Waits for one request.
     void wait(protocol::request& r, waiting const& about) {
         wait(about, [&r](engine_type&) { return r.complete; });
     }
@@ -256,16 +257,22 @@ private:
     enum class whom : std::uint8_t { all, unattended };
     std::size_t serve(whom which) noexcept {
         std::size_t moved = 0;
-        for (auto const& other : all_) {
-            typename lock_type::node n;
-            if (other.get() == this || (which == whom::unattended && other->is_waited_on()) || !other->lock_.try_acquire(n))
-                continue;
-            if (!other->over_) [[likely]]
-                moved += other->engine_.progress();
-            other->lock_.release(n);
-            moved += other->run_errands();
-        }
+        for (auto const& other : all_) moved += serve(*other, which);
         return moved;
+    }
+    std::size_t serve(lane& other, whom which) noexcept {
+        typename lock_type::node n;
+        if (&other == this || (which == whom::unattended && other.is_waited_on()) || !other.lock_.try_acquire(n)) return 0;
+        std::size_t moved = 0;
+        if (!other.over_) [[likely]]
+            moved = other.engine_.progress();
+        other.lock_.release(n);
+        return moved + other.run_errands();
+    }
+    /// The turn'th time of a wait. Who spins looks at one of them, or each time would fetch a line of all.
+    [[gnu::noinline]] std::size_t serve_now(std::uint32_t turn, bool spins) noexcept {
+        if (turn % 16 == 0) return serve(whom::all);
+        return spins ? serve(*all_[turn % all_.size()], whom::unattended) : serve(whom::unattended);
     }
     /// A look inside, by a thread that waits. False: another is inside, and this one has not asked often enough to stand in line.
     class visit {
@@ -378,9 +385,9 @@ private:
     std::vector<std::unique_ptr<wait_facts const>> tunings_; // all later ones: a wait may read any of them
     config::values const variables_;
     std::shared_ptr<mem::parts> const parts_;
-    crowd here_{1};         // who waits here
-    wait::yields yields_;   // what they cost
-    crowd* crowd_ = &here_; // of all lanes, where there are several
+    alignas(cache_line) crowd here_{1};       // who waits here; each writes it
+    alignas(cache_line) wait::yields yields_; // what they cost
+    crowd* crowd_ = &here_;                   // of all lanes, where there are several
     wait_hooks<world_type>* hooks_ = nullptr;
     std::uint64_t sleeps_ = 0;
     nanoseconds slept_{};

@@ -71,6 +71,10 @@ public:
     std::byte* begin_together(std::size_t bytes) {
         return room_->begin(t_, s_, on_, std::max<std::size_t>(bytes, 1), room_->lap_together(t_.size()));
     }
+    /// The same of a root.
+    std::byte* begin_stretch(std::size_t bytes) {
+        return room_->begin(t_, s_, on_, std::max<std::size_t>(bytes, 1), room_->lap_of_root(t_.size(), size_));
+    }
     void show() noexcept { room_->show(t_, s_, size_); }
     void show_nothing() {
         room_->begin(t_, s_);
@@ -140,6 +144,7 @@ public:
     std::size_t most() const noexcept { return most_; }
     std::size_t stretch() const noexcept { return most_; }
     std::byte* begin(std::size_t bytes) { return room_->begin(t_, s_, on_, std::max<std::size_t>(bytes, 1)); }
+    std::byte* begin_stretch(std::size_t bytes) { return begin(bytes); }
     void show() noexcept { room_->show(t_, s_, size_); }
     void show_nothing() {
         room_->begin(t_, s_);
@@ -188,7 +193,7 @@ template <class Stack> bool barrier_together(team<Stack> const& t) {
 template <class J> void broadcast_in(J& j, place const& data, std::int32_t root) {
     in_pieces(data.in.size(), j.stretch(), [&](std::size_t at, std::size_t n) {
         if (j.me() == root) {
-            give(j, data.out, at, j.begin(n), n);
+            give(j, data.out, at, j.begin_stretch(n), n);
             return j.show();
         }
         j.show_nothing();

@@ -1,4 +1,4 @@
-// Copies from back to front.
+// Copies from back to front, where that is the faster way: AMD's processors.
 #include <mpt/core/copying.hpp>
 
 #include <algorithm>
@@ -36,6 +36,8 @@ void copy_back_by_16(std::byte* to, std::byte const* from, std::size_t n) noexce
 } // namespace
 
 void copy_aliased(std::byte* to, std::byte const* from, std::size_t n) noexcept {
+    static bool const waits = processor::is_of_amd();
+    if (!waits) return static_cast<void>(std::memcpy(to, from, n));
     auto const back = processor::has_vectors_of_32() ? copy_back_by_32 : copy_back_by_16;
     while (n != 0) {
         auto const piece = std::min(n, alias_period);

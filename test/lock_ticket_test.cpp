@@ -184,24 +184,27 @@ TEST(ticket, whoever_only_tries_passes_a_kept_turn_on) {
     watchdog const dog{"a turn that is passed on"};
     using type = lock::basic_ticket<0, 0>::type<woken_late>;
     type lock;
-    std::counting_semaphore<> sleeps{0}, wakes{0};
-    woken_late::asleep = [&] { sleeps.release(), wakes.acquire(); };
+    std::counting_semaphore<> sleeps{0};
+    std::atomic<bool> awake{false};
+    woken_late::asleep = [&] { sleeps.release(), awake.wait(false); };
     type::node mine;
     lock.acquire(mine);
-    std::thread waiter{[&] { mpt::guard g{lock}; }};
+    std::thread first{[&] { mpt::guard g{lock}; }};
     sleeps.acquire();
     lock.release(mine);
     EXPECT_FALSE(lock.try_acquire(mine));
     std::atomic<bool> inside{false};
-    std::thread late{[&] { // behind the one that sleeps, whose turn it is
+    std::thread second{[&] { // behind the one that sleeps, whose turn it is
         mpt::guard g{lock};
         inside = true;
     }};
     sleeps.acquire();
     EXPECT_FALSE(inside);
-    wakes.release(), wakes.release();
-    waiter.join();
-    late.join();
+    awake = true;
+    awake.notify_all();
+    first.join();
+    second.join();
+    EXPECT_TRUE(inside);
 }
 
 TEST(ticket, asks_the_kernel_for_nothing_while_nobody_waits) {

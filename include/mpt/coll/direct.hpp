@@ -9,9 +9,10 @@
 ///   Refused   Pieces that lie scattered, a kernel that does not let a rank reach another, MPT_SINGLE_COPY=off: what all have seen goes by
 ///             the other ways (coll/together.hpp); of a scatter or a gather, messages of the root or to it bring the pieces of those
 ///             alone that could not.
-///   Size      MPT_NODE_DIRECT; of scatters of up to eight ranks above MPT_NODE_PIECE: a root that writes for few is as fast. Where a root's pieces are few, it is as fast by itself: scatters of two
-///             ranks from twice as much, gathers of three and four from four times as much. Alltoalls and gathers of two ranks, and
-///             allgathers, are faster by chunks.
+///   Size      MPT_NODE_DIRECT; of scatters of up to eight ranks above MPT_NODE_PIECE, for a root that writes for few is faster (64 KiB by 16
+///             ranks take as long either way). Where a root's pieces are few, it is as fast by itself: scatters of two ranks from twice as
+///             much, gathers of three and four from four times as much. Alltoalls and gathers of two ranks, and allgathers, are faster
+///             by chunks.
 ///             origin: so / as before, us, AMD EPYC, Zen 4, two CPUs: alltoall 8 ranks, 64 KiB 398 / 889, 256 KiB 2510 / 5310; 4 ranks,
 ///             256 KiB 260 / 574. scatter 8 ranks, 64 KiB 64 / 36, 128 KiB 106 / 443. gather 8 ranks, 256 KiB 174 / 313
 ///   Source    MPI-4.1 chapter 6.    Tests  test/coll_direct_test.cpp

@@ -221,8 +221,8 @@ public:
         return on == shelf::chunk ? std::min(chunk_, std::max(least_stretch, quarter)) : room_on(on);
     }
     /// And a lap of what a root shows: where its stretches are short, lines that are at hand.
-    /// origin: broadcast of 64 KiB, laps of 1 MiB and more / so, us: 2 and 8 ranks 12.7 and 55 / 5.0 and 43 (2 CPUs of an AMD EPYC, Zen 4),
-    /// 16 ranks 30 / 12 (16 of an Intel Xeon); of 1 MiB, 2 ranks 43 / 52
+    /// origin: broadcast of 64 KiB, 16 ranks, a CPU for each, Intel Xeon: laps of all there is 24 to 30 us, so 12; of 2 to 8 ranks on 2 CPUs no
+    /// difference that runs bear
     static std::size_t lap_of_root(std::int32_t ranks, std::size_t size) noexcept {
         return size <= 4 * least_stretch ? std::min<std::size_t>(lap_together(ranks), 512_KiB) : ~std::size_t{0};
     }

@@ -743,7 +743,10 @@ TEST(CRequests, WhatOneThreadBeginsAndAnotherEndsIsThereForTheFirstAgain) {
     }}
         .join();
     std::size_t seen = 0;
-    table.each_retired([&](shelved& o) { ++seen, EXPECT_TRUE(o.times == 100 || &o == &objects[10]); });
+    table.each_retired([&](shelved const& o) {
+        ++seen;
+        EXPECT_TRUE(o.times == 100 || &o == &objects[10]);
+    });
     EXPECT_EQ(seen, made);
     EXPECT_EQ(table.revive(word), nullptr);
 }

@@ -64,14 +64,14 @@ template <class T> class handle_table {
     static constexpr std::uint32_t per_chunk = 1024, most_chunks = 4096, predefined_most = 1024;
     struct slot {
         atomic<std::uint32_t> generation{0}; // odd: alive
-        std::uint32_t next_free : 24 = 0;
-        std::uint32_t shelf : 8 = 0; // where its object lies when it is retired
+        std::uint32_t next_free = 0;
         T* object = nullptr;
     };
     static constexpr std::uint32_t per_line = cache_line / sizeof(slot);
-    static_assert(first_number + per_chunk * most_chunks <= 1u << 24 && first_number % per_line == 0);
+    static_assert(first_number % per_line == 0 && shelves_of<T> <= 256);
     struct alignas(cache_line) chunk {
         std::array<slot, per_chunk> slots;
+        std::array<std::uint8_t, per_chunk> shelves{}; // where their objects lie when they are retired
     };
     struct alignas(cache_line) shelf {
         short_lock changing;
@@ -142,7 +142,7 @@ public:
         else if ((number = grow(shelves_[mine])) == 0) return 0;
         auto& s = *at(number);
         s.object = object;
-        s.shelf = mine & 255;
+        shelf_number(number) = static_cast<std::uint8_t>(mine);
         ++alive_;
         return begin_life(s, number);
     }
@@ -158,8 +158,11 @@ public:
     }
     /// The handle, which lives and is not predefined, is dead from here on; its object waits to be revived.
     void retire(std::uintptr_t word) noexcept {
+        if (alone_) [[likely]]
+            return put_on(shelves_[0], word);
         auto& home = home_of(word);
-        guarded(home, [&] { put_on(home, word); });
+        std::lock_guard const g{home.changing};
+        put_on(home, word);
     }
     /// Handles that are retired one after the other, under as few locks as they have shelves in a row. Who has one adds and removes nothing
     /// meanwhile.
@@ -170,8 +173,10 @@ public:
     public:
         explicit retirement(handle_table& t) noexcept : table_{t} {}
         void add(std::uintptr_t word) noexcept {
+            if (table_.alone_) [[likely]]
+                return table_.put_on(table_.shelves_[0], word);
             auto& home = table_.home_of(word);
-            if (!table_.alone_ && lock_.mutex() != &home.changing) {
+            if (lock_.mutex() != &home.changing) {
                 if (lock_.owns_lock()) lock_.unlock();
                 lock_ = std::unique_lock{home.changing};
             }
@@ -180,8 +185,11 @@ public:
     };
     /// The object of the caller's shelf that was retired last, and a new handle's word; nullptr: there is none.
     T* revive(std::uintptr_t& word) noexcept {
+        if (alone_) [[likely]]
+            return take_from(shelves_[0], word);
         auto& mine = shelves_[shelf_of_caller()];
-        return guarded(mine, [&] { return take_from(mine, word); });
+        std::lock_guard const g{mine.changing};
+        return take_from(mine, word);
     }
     /// f(object), for each that is retired, on whichever shelf: it is so no more.
     template <class F> void each_retired(F&& f) {
@@ -218,11 +226,13 @@ private:
         return static_cast<std::uint32_t>(world::native{}.self() * golden >> 32) /
                static_cast<std::uint32_t>((std::uint64_t{1} << 32) / shelves_of<T>);
     }
-    shelf& home_of(std::uintptr_t word) noexcept { return shelves_[slot_of(static_cast<std::uint32_t>(word)).shelf]; }
+    std::uint8_t& shelf_number(std::uint32_t number) noexcept {
+        auto const i = number - first_number;
+        return chunks_[i / per_chunk]->shelves[i % per_chunk];
+    }
+    shelf& home_of(std::uintptr_t word) noexcept { return shelves_[shelf_number(static_cast<std::uint32_t>(word))]; }
     void put_on(shelf& s, std::uintptr_t word) noexcept {
-        auto list = s.retired;
-        end_life(word, list);
-        s.retired = list;
+        end_life(word, s.retired);
         --s.alive;
     }
     T* take_from(shelf& s, std::uintptr_t& word) noexcept {
@@ -248,10 +258,10 @@ private:
         auto const number = static_cast<std::uint32_t>(word);
         auto& s = slot_of(number);
         s.generation.store(static_cast<std::uint32_t>(word >> 32) + 1, std::memory_order_release); // sync(c.handle): release
-        s.next_free = std::exchange(list, number) & ((1u << 24) - 1);
+        s.next_free = std::exchange(list, number);
         return s;
     }
-    /// What every message does: one thread alone asks for no lock.
+    /// One thread alone asks for no lock.
     template <class F> decltype(auto) guarded(shelf& s, F&& f) {
         if (alone_) [[likely]]
             return f();

@@ -68,7 +68,7 @@ template <class T> class handle_table {
         T* object = nullptr;
     };
     static constexpr std::uint32_t per_line = cache_line / sizeof(slot);
-    static_assert(first_number % per_line == 0 && shelves_of<T> <= 256);
+    static_assert(first_number % per_line == 0 && shelves_of<T> <= 256 && (shelves_of<T> & (shelves_of<T> - 1)) == 0);
     struct alignas(cache_line) chunk {
         std::array<slot, per_chunk> slots;
         std::array<std::uint8_t, per_chunk> shelves{}; // where their objects lie when they are retired
@@ -77,8 +77,8 @@ template <class T> class handle_table {
         short_lock changing;
         std::uint32_t retired = 0; // the first of its numbers
         std::int32_t alive = 0;    // handles that were revived here, less those retired
-        std::uint32_t fresh =
-            0; // under the table's lock: the next of its line that was not given out; none: a multiple of per_line
+        // The table's: the next number of its line that was not given out; none: a multiple of per_line.
+        std::uint32_t fresh = 0;
     };
 
     std::array<T*, predefined_most> predefined_{};
@@ -164,8 +164,8 @@ public:
         std::lock_guard const g{home.changing};
         put_on(home, word);
     }
-    /// Handles that are retired one after the other, under as few locks as they have shelves in a row. Who has one adds and removes nothing
-    /// meanwhile.
+    /// Handles that are retired one after the other, under as few locks as they have shelves in a row. Who has one calls nothing else of the
+    /// table that locks.
     class retirement {
         handle_table& table_;
         std::unique_lock<short_lock> lock_;

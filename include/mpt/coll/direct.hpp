@@ -9,10 +9,9 @@
 ///   Refused   Pieces that lie scattered, a kernel that does not let a rank reach another, MPT_SINGLE_COPY=off: what all have seen goes by
 ///             the other ways (coll/together.hpp); of a scatter or a gather, messages of the root or to it bring the pieces of those
 ///             alone that could not.
-///   Size      MPT_NODE_DIRECT; of scatters of up to eight ranks above MPT_NODE_PIECE, for a root that writes for few is faster (64 KiB by 16
-///             ranks take as long either way). Where a root's pieces are few, it is as fast by itself: scatters of two ranks from twice as
-///             much, gathers of three and four from four times as much. Alltoalls and gathers of two ranks, and allgathers, are faster
-///             by chunks.
+///   Size      MPT_NODE_DIRECT; of scatters above MPT_NODE_PIECE. Where a root's pieces are few, it is as fast by itself: scatters of two
+///             ranks from twice as much, gathers of three and four from four times as much. Alltoalls and gathers of two ranks, and
+///             allgathers, are faster by chunks.
 ///             origin: so / as before, us, AMD EPYC, Zen 4, two CPUs: alltoall 8 ranks, 64 KiB 398 / 889, 256 KiB 2510 / 5310; 4 ranks,
 ///             256 KiB 260 / 574. scatter 8 ranks, 64 KiB 64 / 36, 128 KiB 106 / 443. gather 8 ranks, 256 KiB 174 / 313
 ///   Source    MPI-4.1 chapter 6.    Tests  test/coll_direct_test.cpp
@@ -260,8 +259,7 @@ template <class D, class Otherwise> void at_root(D& d, std::int32_t root, std::i
 template <class Stack> bool scatter_directly(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine,
                                              std::size_t size, std::int32_t root) {
     auto const by_memory = t.template limit<"MPT_NODE_PIECE">(), least = t.template limit<"MPT_NODE_DIRECT">();
-    direct<Stack> d{t, speaker::scatter, size,
-                    t.size() > 8 ? least : std::max(by_memory + 1, t.size() == 2 ? 2 * least : least)};
+    direct<Stack> d{t, speaker::scatter, size, std::max(by_memory + 1, t.size() == 2 ? 2 * least : least)};
     if (!d) return false;
     if (t.me() == root) {
         d.offer(all);

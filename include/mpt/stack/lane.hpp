@@ -127,7 +127,7 @@ public:
         world_.yield();
     }
     bool may_yield() const noexcept { return !yields_.were_dear(); } // it costs no more than a switch, as far as is known
-    void wait(protocol::request& r, waiting const& about) {
+    void wait(protocol::request& r, waiting const& about) {          // for one request
         wait(about, [&r](engine_type&) { return r.complete; });
     }
 

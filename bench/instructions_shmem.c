@@ -10,7 +10,7 @@
 
 enum { calls = 1000 };
 
-static int *cells, values[2] = {1, 2};
+static int *cells, values[2] = {1, 2}, cell;
 static shmem_ctx_t context;
 
 #define COUNTED(name, call)                                                                                                    \
@@ -28,6 +28,8 @@ COUNTED(p_ctx, shmem_ctx_int_p(context, cells, 1, 0))
 COUNTED(get, shmem_int_get(values, cells, 1, 0))
 COUNTED(add, shmem_int_atomic_add(cells, 1, 0))
 COUNTED(fetch_add, values[0] = shmem_int_atomic_fetch_add(cells, 1, 0))
+COUNTED(put_static, shmem_int_put(&cell, values, 1, 0))
+COUNTED(add_static, shmem_int_atomic_add(&cell, 1, 0))
 COUNTED(fence, shmem_fence())
 COUNTED(quiet, shmem_quiet())
 
@@ -35,13 +37,23 @@ int main(int argc, char** argv) {
     static struct {
         char const* name;
         void (*run)(void);
-    } const all[] = {{"put", run_put},     {"put_nbi", run_put_nbi}, {"put_pair", run_put_pair}, {"p", run_p},
-                     {"p_ctx", run_p_ctx}, {"get", run_get},         {"add", run_add},           {"fetch_add", run_fetch_add},
-                     {"fence", run_fence}, {"quiet", run_quiet}};
+    } const all[] = {{"put", run_put},
+                     {"put_nbi", run_put_nbi},
+                     {"put_pair", run_put_pair},
+                     {"p", run_p},
+                     {"p_ctx", run_p_ctx},
+                     {"get", run_get},
+                     {"add", run_add},
+                     {"fetch_add", run_fetch_add},
+                     {"put_static", run_put_static},
+                     {"add_static", run_add_static},
+                     {"fence", run_fence},
+                     {"quiet", run_quiet}};
     size_t n = 0;
     while (n < sizeof all / sizeof *all && (argc != 2 || strcmp(argv[1], all[n].name) != 0)) ++n;
     if (n == sizeof all / sizeof *all) {
-        fputs("usage: instructions_shmem put | put_nbi | put_pair | p | p_ctx | get | add | fetch_add | fence | quiet\n",
+        fputs("usage: instructions_shmem put | put_nbi | put_pair | p | p_ctx | get | add | fetch_add | put_static | "
+              "add_static | fence | quiet\n",
               stderr);
         return 1;
     }

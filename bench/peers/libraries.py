@@ -17,13 +17,13 @@ SHMEM_PROGRAMS = {'shmem': 'peers/shmem_bench.c'}
 # minute for 68 PEs on two CPUs.
 SHMEM_TESTS = ['shmem puts', 'shmem reductions', 'shmem many', 'shmem places']
 COMMON_TESTS = ['shmem puts', 'shmem reductions']
-# mpt by its variables, each a library of its own for some of the tests. Puts: by which door (agents: the target's agent does those to
-# static data, where the kernel is not asked to) and whether a blocking one is done there when it returns (strict; SHMEM_DMAPP_PUT_NBI=0).
+# mpt by its variables, each a library of its own for some of the tests. Puts: by which door those to static data go that are not mapped
+# (kernel: CMA; agents: the target's agent), and whether a blocking one is done there when it returns (strict; SHMEM_DMAPP_PUT_NBI=0).
 # Reductions: by messages in place of shared memory (SHMEM_TEAM_SMP_REDUCE=0), and those without halves (SHMEM_USE_LARGE_OPT_REDUCE=0).
 WAYS = {
-    'mpt strict': ('shmem puts', {'MPT_PUT_EARLY': 'off'}),
-    'mpt agents': ('shmem puts', {'MPT_RMA_DIRECT': 'off'}),
-    'mpt agents strict': ('shmem puts', {'MPT_RMA_DIRECT': 'off', 'MPT_PUT_EARLY': 'off'}),
+    'mpt kernel': ('shmem puts', {'MPT_SHARE_STATIC': '0'}),
+    'mpt agents': ('shmem puts', {'MPT_SHARE_STATIC': '0', 'MPT_RMA_DIRECT': 'off'}),
+    'mpt agents strict': ('shmem puts', {'MPT_SHARE_STATIC': '0', 'MPT_RMA_DIRECT': 'off', 'MPT_PUT_EARLY': 'off'}),
     'mpt messages': ('shmem reductions', {'MPT_TEAM_NODE': 'off'}),
     'mpt messages whole': ('shmem reductions', {'MPT_TEAM_NODE': 'off', 'MPT_ALLREDUCE_HALVES': 'off'}),
 }

@@ -103,14 +103,18 @@ static double seconds_of(batch_of* run, call_of* call, long bytes, long calls) {
     return slowest;
 }
 
-/* Seconds a call: trials of 1, 4, 16 ... calls, until one is long enough to tell how many take about as long as a batch. */
+/* Seconds a call: trials of 1, 4, 16 ... calls, until one is long enough to tell how many take about as long as a batch. Then two batches, of
+   which the second counts: a library may touch memory for the first time in the one before. */
 static double time_by(batch_of* run, call_of* call, long bytes) {
     long calls = 1;
     double took = seconds_of(run, call, bytes, calls);
     while (took < batch / 8 && calls < most_calls) took = seconds_of(run, call, bytes, calls *= 4);
-    double const wanted = (double)calls * batch / took;
-    calls = wanted < 3 ? 3 : wanted > most_calls ? most_calls : (long)wanted;
-    return seconds_of(run, call, bytes, calls) / (double)calls;
+    for (int of = 0; of < 2; ++of) {
+        double const wanted = (double)calls * batch / took;
+        calls = wanted < 3 ? 3 : wanted > most_calls ? most_calls : (long)wanted;
+        took = seconds_of(run, call, bytes, calls);
+    }
+    return took / (double)calls;
 }
 static double time_of(call_of* call, long bytes) { return time_by(in_a_row, call, bytes); }
 

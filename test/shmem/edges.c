@@ -34,7 +34,7 @@ static void memory(int me, int n) {
         EXPECT(!shmem_realloc(p, 0));                                              /* freed */
     }
     int mine = 0;
-    EXPECT(!shmem_ptr(&mine, me) && shmem_ptr(&here_, me) == &here_ && (n == 1 || !shmem_ptr(&here_, (me + 1) % n)));
+    EXPECT(!shmem_ptr(&mine, me) && shmem_ptr(&here_, me) == &here_ && (n == 1 || shmem_ptr(&here_, (me + 1) % n) != &here_));
     EXPECT(!shmem_team_ptr(SHMEM_TEAM_INVALID, &here_, 0) && shmem_team_ptr(SHMEM_TEAM_WORLD, &here_, me) == &here_);
     EXPECT(shmem_addr_accessible(&here_, (me + 1) % n) && !shmem_addr_accessible(&mine, me));
     EXPECT(shmem_pe_accessible(n - 1) && !shmem_pe_accessible(n) && !shmem_pe_accessible(-1));

@@ -166,9 +166,22 @@ asking& asking::comparison(int cmp, char const* name) {
         refuse(std::string{name} + " is " + std::to_string(cmp) + ", which is no SHMEM_CMP_");
     return *this;
 }
+asking& asking::disjoint(named_run const& a, named_run const& b) {
+    auto const told = [](named_run const& r) { return std::string{r.name} + " (" + text(r.at) + ", " + text(r.n) + ")"; };
+    if (overlap(a.at, a.n, b.at, b.n)) refuse(told(a) + " and " + told(b) + " overlap");
+    return *this;
+}
 asking& asking::apart(void const* dest, extent_of const& n, void const* source, extent_of const& m, bool may_be_same) {
-    if (overlap(dest, n, source, m) && !(may_be_same && dest == source))
-        refuse("dest (" + text(dest) + ", " + text(n) + ") and source (" + text(source) + ", " + text(m) + ") overlap");
+    return may_be_same && dest == source ? *this : disjoint({dest, n, "dest"}, {source, m, "source"});
+}
+/// One of them is the PE's, the other one the caller's own memory, or some that it has of a PE.
+asking& asking::apart_there(shmem_ctx_t ctx, int pe, named_run const& dest, named_run const& source) {
+    auto const there = [&](named_run r) {
+        r.at = mapped(ctx, r.at, pe);
+        return r;
+    };
+    if (auto const d = there(dest); d.at) disjoint(d, source);
+    if (auto const s = there(source); s.at) disjoint(dest, s);
     return *this;
 }
 bool asking::is_here(shmem_ctx_t ctx, int pe) {

@@ -72,6 +72,17 @@ public:
     asking& given(void const* at, extent_of const& n, char const* name) { return given(at, n.after, name); }
     asking& signal_op(int op, char const* name);
     asking& comparison(int cmp, char const* name);
+    /// Two arguments have no byte in common.
+    struct named_run {
+        void const* at;
+        extent_of n;
+        char const* name;
+    };
+    asking& disjoint(named_run const& a, named_run const& b);
+    template <class Extent> asking& disjoint(void const* at, std::size_t n, char const* name, void const* other,
+                                             Extent const& m, char const* other_name) {
+        return disjoint(named_run{at, extent(n), name}, named_run{other, extent(m), other_name});
+    }
     /// dest and source have no byte in common, or (where that may be) are the same.
     asking& apart(void const* dest, std::size_t n, void const* source, std::size_t m, bool may_be_same = false) {
         auto const x = reinterpret_cast<std::uintptr_t>(dest), y = reinterpret_cast<std::uintptr_t>(source);
@@ -79,13 +90,17 @@ public:
         return is ? *this : apart(dest, extent_of{0, n}, source, extent_of{0, m}, may_be_same);
     }
     asking& apart(void const* dest, extent_of const& n, void const* source, extent_of const& m, bool may_be_same = false);
-    /// The same where the PE is the caller.
+    /// The same where the PE is the caller; else of the PE's memory by the address that it has here, for shmem_ptr gives that.
     template <class Extent>
-    asking& apart_here(shmem_ctx_t ctx, int pe, void const* dest, Extent const& n, void const* source, Extent const& m) {
-        return is_here(ctx, pe) ? apart(dest, n, source, m) : *this;
+    asking& apart_at(shmem_ctx_t ctx, int pe, void const* dest, Extent const& n, void const* source, Extent const& m) {
+        if (is_here(ctx, pe)) return apart(dest, n, source, m);
+        return apart_there(ctx, pe, {dest, extent(n), "dest"}, {source, extent(m), "source"});
     }
 
 private:
+    static extent_of extent(std::size_t n) noexcept { return {0, n}; }
+    static extent_of extent(extent_of const& n) noexcept { return n; }
+    asking& apart_there(shmem_ctx_t ctx, int pe, named_run const& dest, named_run const& source);
     static bool is_here(shmem_ctx_t ctx, int pe);
     asking& known(shmem_ctx_t ctx, char const* name);
     asking& within(int pe, int size, char const* name);

@@ -169,6 +169,10 @@ void* place_of(shmem_team_t team, void const* address, int pe) {
     if (!t || !t->has(pe)) return nullptr;
     return here().memory().ptr(address, t->world(pe));
 }
+void* mapped(shmem_ctx_t ctx, void const* address, int pe) {
+    auto& memory = here().memory();
+    return memory.is_symmetric(address) ? memory.ptr(address, rank{world_of(ctx, pe)}) : nullptr;
+}
 void tell_name(char* name) { std::snprintf(name, SHMEM_MAX_NAME_LEN, "%s", SHMEM_VENDOR_STRING); }
 double seconds() { return std::chrono::duration<double>{world::native{}.now()}.count(); }
 

@@ -23,6 +23,7 @@ SAME_TYPE = {'int8_t': 'signed char', 'int16_t': 'short', 'int32_t': 'int', 'int
 
 @dataclasses.dataclass
 class Kind:
+    name: str
     c: str
     check: str | None
     watched: bool = False   # programs may have it volatile
@@ -39,8 +40,8 @@ class Parameter:
         return re.sub(r'\bT\b', element, self.kind.c)
 
 
-CTX = Parameter('ctx', Kind('shmem_ctx_t', 'context'))
-CTX_OR_NONE = Parameter('ctx', Kind('shmem_ctx_t', 'context_or_none'))
+CTX = Parameter('ctx', Kind('CTX', 'shmem_ctx_t', 'context'))
+CTX_OR_NONE = Parameter('ctx', Kind('CTX_OR_NONE', 'shmem_ctx_t', 'context_or_none'))
 
 
 @dataclasses.dataclass
@@ -160,7 +161,7 @@ class Api:
             self.fault(entry, f'kind {rest[0]}: "{check}" is no check{reading.nearest(check, CHECKS)}')
         if len(entry.body) != 1:
             return self.fault(entry, f'kind {rest[0]} has no type below it')
-        return self.add(entry, self.kinds, rest[0], Kind(entry.body[0][1], check, 'watched' in rest[1:]))
+        return self.add(entry, self.kinds, rest[0], Kind(rest[0], entry.body[0][1], check, 'watched' in rest[1:]))
 
     def read_constants(self, entry, rest):
         text = ' '.join(text for _, text in entry.body)
@@ -191,7 +192,7 @@ class Api:
         m = PARAMETER.match(text)
         if not m or m[2] not in self.kinds:
             self.fault(entry, f'{name}: "{text}" is no parameter{reading.nearest(m[2], self.kinds) if m else ""}')
-            return Parameter(text, Kind('void *', None))
+            return Parameter(text, Kind('', 'void *', None))
         return Parameter(m[1], self.kinds[m[2]], m[3])
 
     def check(self):

@@ -100,6 +100,8 @@ struct heap_block {
 };
 heap_block block_around(void const* address);
 void* place_of(shmem_team_t team, void const* address, int pe);
+/// The same by the numbers of a context; null, too, of what is not symmetric.
+void* mapped(shmem_ctx_t ctx, void const* address, int pe);
 void tell_name(char* name);
 /// By the clock of MPI_Wtime.
 double seconds();

@@ -64,14 +64,27 @@ def apart(function):
     sides = f'dest, {bytes_of(function, dest)}, source, {bytes_of(function, source)}'
     if 'pe' not in by_name:
         return f'.apart({sides}, {"true" if words["apart"] == "may" else "false"})'
-    return f'.apart_here({"ctx" if function.ctx else "SHMEM_CTX_DEFAULT"}, pe, {sides})'
+    return f'.apart_at({"ctx" if function.ctx else "SHMEM_CTX_DEFAULT"}, pe, {sides})'
+
+
+WORKED_IN = ('SET_SYNC', 'SET_WORK')
+
+
+def work_apart(function):
+    """The check that an active set's arrays overlap neither each other nor dest and source."""
+    known = {p.name: p for p in function.parameters()}
+    arrays = [p for p in known.values() if p.kind.name in WORKED_IN]
+    others = [known[name] for name in ('dest', 'source') if name in known]
+    pairs = [(a, o) for a in arrays for o in others] + ([tuple(arrays)] if len(arrays) == 2 else [])
+    run = lambda p: f'{p.name}, {bytes_of(function, p)}, "{p.name}"'
+    return ''.join(f'.disjoint({run(a)}, {run(b)})' for a, b in pairs)
 
 
 def checks(function):
     if 'anytime' in function.family.words:
         return f'    if constexpr (checked) name_call("{function.name}");'
     in_order = sorted(function.parameters(), key=lambda p: p.kind.check not in FIRST)
-    asked = ''.join(check(function, p) for p in in_order) + apart(function)
+    asked = ''.join(check(function, p) for p in in_order) + apart(function) + work_apart(function)
     return f'    if constexpr (checked) asking{{"{function.name}"}}{asked};'
 
 

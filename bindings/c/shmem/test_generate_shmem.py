@@ -124,9 +124,9 @@ ENTRY_LINES = [
     'void pshmem_int_put(int *dest, const int *source, size_t nelems, int pe) {',
     'put(SHMEM_CTX_DEFAULT, dest, source, nelems * sizeof(int), pe);', 'put(ctx, dest, source, nelems * 8, pe);',
     'if constexpr (checked) asking{"shmem_int_put"}.symmetric(dest, bytes(nelems, sizeof(int)), "dest").pe(SHMEM_CTX_DEFAULT, pe, "pe")'
-    '.apart_here(SHMEM_CTX_DEFAULT, pe, dest, bytes(nelems, sizeof(int)), source, bytes(nelems, sizeof(int)));',
+    '.apart_at(SHMEM_CTX_DEFAULT, pe, dest, bytes(nelems, sizeof(int)), source, bytes(nelems, sizeof(int)));',
     'asking{"shmem_ctx_put8"}.context(ctx, "ctx").symmetric(dest, bytes(nelems, 1), "dest").pe(ctx, pe, "pe")',
-    '.apart_here(SHMEM_CTX_DEFAULT, pe, dest, bytes(extent(nelems, dst), sizeof(long)), source, bytes(extent(nelems, sst), sizeof(long)));',
+    '.apart_at(SHMEM_CTX_DEFAULT, pe, dest, bytes(extent(nelems, dst), sizeof(long)), source, bytes(extent(nelems, sst), sizeof(long)));',
     'asking{"shmem_int_sum_reduce"}.team(team, "team").symmetric(', ', true);',
     'asking{"shmem_meet"}.active_set(set{PE_start, logPE_stride, PE_size}).symmetric(dest',
     'return get_one<int64_t>(SHMEM_CTX_DEFAULT, source, pe);', 'void shmem_fence(void) __attribute__((weak, alias("pshmem_fence")));',

@@ -2,7 +2,8 @@
 ///
 ///        address here                                   at PE p                             by
 ///        in the symmetric heap     low + offset         bases[p] + offset                   loads, stores, the processor's atomics
-///        static storage            segment k + offset   its segment k + offset              a window (rma/window.hpp): CMA, its agent
+///        static, of the program    begin + offset       its file, mapped, + offset          the same (shmem/statics.hpp)
+///        other static storage      segment k + offset   its segment k + offset              a window (rma/window.hpp): CMA, its agent
 ///
 ///   The heap is a part of each PE's slice of the arena, so one comparison and one load lead to any PE's. Where a transport reads no
 ///   memory, the heap goes through the window, too. The window has one domain of atomicity with the direct way (rma/element.hpp).
@@ -33,6 +34,7 @@
 #include <mpt/rma/window.hpp>
 #include <mpt/shmem/partition.hpp>
 #include <mpt/shmem/segments.hpp>
+#include <mpt/shmem/statics.hpp>
 #include <mpt/stack/runtime.hpp>
 
 namespace mpt::inline v0::shmem {
@@ -106,6 +108,7 @@ public:
     /// Where it can be loaded and stored here; null: nowhere.
     void* ptr(void const* address, rank pe) const noexcept {
         if (is_direct(address)) return at(address, pe);
+        if (auto* const there = statics_.find(address, pe)) return there;
         return pe == me() && is_symmetric(address) ? const_cast<void*>(address) : nullptr;
     }
 
@@ -185,6 +188,8 @@ private:
     void take_room(std::uint64_t touched);
     void learn(coll::team<Stack> const& all, card const& mine, std::string const& why_not);
     void learn_segments(coll::team<Stack> const& all, std::vector<card> const& cards);
+    bool may_share_statics() const noexcept;
+    void learn_statics(std::vector<card> const& cards);
     void open_window(coll::team<Stack> const& all);
     void take_pages(partition& p);
     void lay_pages(partition& p);
@@ -203,7 +208,10 @@ private:
     std::int64_t there(char const* call, void const* address, rank pe, bool writes = true) const;
     [[noreturn]] void not_symmetric(char const* call, void const* address, rank pe) const;
     [[gnu::noinline]] void put_far(void* dest, void const* source, std::size_t n, rank pe);
-    template <class T> [[gnu::noinline]] void p_far(T* dest, T value, rank pe) { put_far(dest, &value, sizeof value, pe); }
+    template <class T> [[gnu::noinline]] void p_far(T* dest, T value, rank pe);
+    template <class T> [[gnu::noinline]] T g_far(T const* source, rank pe);
+    template <class T> static void store_at(std::byte* place, T value) noexcept;
+    template <class T> static T load_at(std::byte const* place) noexcept;
     [[gnu::noinline]] bool put_signal_far(void* dest, void const* source, std::size_t n, std::uint64_t* word,
                                           std::uint64_t value, signal_op op, rank pe);
     void after_put(rank pe) {
@@ -213,6 +221,8 @@ private:
     [[gnu::noinline]] void get_far(void* dest, void const* source, std::size_t n, rank pe);
     void update_far(char const* call, operation op, datatype const& type, void const* address, void const* value, void* was,
                     rank pe);
+    template <class T> T update_at(std::byte* there, operation op, T value, rank pe);
+    template <class T> T compare_at(std::byte* there, T condition, T value, rank pe);
     template <class T> [[gnu::noinline]] T update_far(char const* call, operation op, T const* address, T value, rank pe);
     template <class T> [[gnu::noinline]] void change_far(char const* call, operation op, T* address, T value, rank pe);
     template <class T> [[gnu::noinline]] T compare_far(T* address, T condition, T value, rank pe);
@@ -244,6 +254,7 @@ private:
     std::vector<std::uint64_t> heaps_;         // of the PEs' heaps, as they are mapped there
     std::vector<segment> segments_;            // our own
     std::vector<std::vector<segment>> theirs_; // the PEs', as many as all have
+    static_map statics_;                       // the PEs' variables that are mapped
     std::vector<wait::doorbell<world_type>*> bells_;
     heap_layout layout_;
     struct laid {

@@ -40,6 +40,8 @@ consteval auto rows_of_shmem() {
             "reductions of OpenSHMEM, of teams and of active sets, go through memory that PEs share; off: by messages, "
             "as MPT_ALLREDUCE_SHORT and MPT_ALLREDUCE_HALVES say",
             guess, {"SHMEM_TEAM_SMP_REDUCE"}),
+        size  ("MPT_SHARE_STATIC", 64_MiB, 0_B, 1024_GiB, local,
+            "longest static variables of a program that other PEs map; of longer ones the kernel copies, or the PE's agent", guess),
         toggle("MPT_PUT_EARLY", state::on, local,
             "a put of OpenSHMEM that the PE's agent does returns before it is done there", guess, {"SHMEM_DMAPP_PUT_NBI"}),
     };

@@ -25,6 +25,7 @@ template <class Stack> struct memory<Stack>::card {
     std::uint64_t heap_here = 0, slice_offset = 0, alignment = 0, segments = 0, failed = 0, sleeps_soon = 0;
     std::array<std::uint64_t, most_partitions> pages_at{}; // as the partitions lie
     std::array<mem::arena::lent_pages, most_partitions> lent{};
+    static_file statics{};
 };
 
 template <class Stack> memory<Stack>::memory(runtime<Stack>& run, context_id context, coll::team<Stack> const& all)
@@ -137,7 +138,9 @@ template <class Stack> auto memory<Stack>::own_card() -> card {
         }
     }
     if constexpr (!world_type::shares_process) segments_ = data_segments(); // of threads, static variables are shared
-    card mine{low_, run_->heap().refer(heap().data()).offset, alignment_, segments_.size(), 0, run_->sleeps_soon(), {}, {}};
+    card mine{low_, run_->heap().refer(heap().data()).offset, alignment_, segments_.size(), 0, run_->sleeps_soon(), {}, {}, {}};
+    if (may_share_statics())
+        mine.statics = share_statics(static_parts(), run_->configuration().template get<"MPT_SHARE_STATIC">());
     std::ranges::transform(layout_.partitions, mine.pages_at.begin(), &partition::pages_at);
     std::ranges::transform(layout_.partitions, mine.lent.begin(), &partition::lent);
     return mine;
@@ -230,6 +233,26 @@ template <class Stack> void memory<Stack>::learn(coll::team<Stack> const& all, c
     learn_segments(all, cards);
 }
 
+/// What MPI has begun may be stored into variables meanwhile.
+template <class Stack> bool memory<Stack>::may_share_statics() const noexcept {
+    if constexpr (!maps || world_type::shares_process) return false;
+    auto const spoken =
+        run_->job().record(static_cast<std::size_t>(me().value)).speaks.load(std::memory_order_relaxed); // order: our own
+    return (spoken & static_cast<std::uint32_t>(boot::facade::mpi)) == 0;
+}
+
+/// Of those that run the same program, which comes first among the segments.
+template <class Stack> void memory<Stack>::learn_statics(std::vector<card> const& cards) {
+    std::vector<static_file> files(cards.size());
+    for (std::size_t pe = 0; pe < cards.size(); ++pe) {
+        bool is_alike = true;
+        for (std::size_t k = 0; k < segments_.size() && segments_[k].object == segments_[0].object; ++k)
+            is_alike = is_alike && is_same(k, rank{static_cast<std::int32_t>(pe)});
+        if (is_alike) files[pe] = cards[pe].statics;
+    }
+    statics_.learn(static_parts(), std::move(files), me());
+}
+
 /// As many as all have: a PE with more has loaded other libraries.
 template <class Stack> void memory<Stack>::learn_segments(coll::team<Stack> const& all, std::vector<card> const& cards) {
     auto n = segments_.size();
@@ -239,6 +262,7 @@ template <class Stack> void memory<Stack>::learn_segments(coll::team<Stack> cons
     auto const told = detail::tell_all(all, segments_.data(), n);
     for (auto from = told.begin(); from != told.end(); from += static_cast<std::ptrdiff_t>(n))
         theirs_.emplace_back(from, from + static_cast<std::ptrdiff_t>(n));
+    if constexpr (maps && !world_type::shares_process) learn_statics(cards);
 }
 
 /// Nobody else locks its ranks, so that no word need be taken.

@@ -67,22 +67,45 @@ template <class Stack> void memory<Stack>::get(void* dest, void const* source, s
 template <class Stack> template <element T> void memory<Stack>::p(T* dest, T value, rank pe) {
     if (!is_direct(dest)) [[unlikely]]
         return p_far(dest, value, pe);
-    auto* const place = reinterpret_cast<T*>(at(dest, pe));
-    if constexpr (is_whole<T>) atomic_ref<T>{*place}.store(value, std::memory_order_release); // sync(shmem.word): release
-    else std::memcpy(place, &value, sizeof value);
+    store_at(at(dest, pe), value);
     told(pe);
 }
 template <class Stack> template <element T> T memory<Stack>::g(T const* source, rank pe) {
-    T value;
     if (!is_direct(source)) [[unlikely]]
-        get_far(&value, source, sizeof value, pe);
-    else if constexpr (is_whole<T>) value = seen(reinterpret_cast<T const*>(at(source, pe)));
-    else std::memcpy(&value, at(source, pe), sizeof value);
+        return g_far(source, pe);
+    return load_at<T>(at(source, pe));
+}
+template <class Stack> template <class T> inline void memory<Stack>::store_at(std::byte* place, T value) noexcept {
+    if constexpr (!is_whole<T>) std::memcpy(place, &value, sizeof value);
+    else atomic_ref<T>{*reinterpret_cast<T*>(place)}.store(value, std::memory_order_release); // sync(shmem.word): release
+}
+template <class Stack> template <class T> inline T memory<Stack>::load_at(std::byte const* place) noexcept {
+    T value;
+    if constexpr (is_whole<T>) value = seen(reinterpret_cast<T const*>(place));
+    else std::memcpy(&value, place, sizeof value);
+    return value;
+}
+
+// --- of static variables ----------------------------------------------------------------------------------------------------------------
+template <class Stack> template <class T> void memory<Stack>::p_far(T* dest, T value, rank pe) {
+    auto* const place = statics_.find(dest, pe);
+    if (!place) return put_far(dest, &value, sizeof value, pe);
+    store_at(place, value);
+    told(pe);
+}
+template <class Stack> template <class T> T memory<Stack>::g_far(T const* source, rank pe) {
+    if (auto const* const place = statics_.find(source, pe)) return load_at<T>(place);
+    T value;
+    get_far(&value, source, sizeof value, pe);
     return value;
 }
 
 template <class Stack> void memory<Stack>::put_far(void* dest, void const* source, std::size_t n, rank pe) {
     if (n == 0) return; // wherever that is
+    if (auto* const place = statics_.find(dest, pe)) {
+        copy_each_once(place, static_cast<std::byte const*>(source), n);
+        return told(pe);
+    }
     auto const count = static_cast<std::int64_t>(n);
     auto const place = there("put", dest, pe);
     far().put({source, count, detail::raw_bytes()}, {pe, place, count, detail::raw_bytes()});
@@ -90,6 +113,7 @@ template <class Stack> void memory<Stack>::put_far(void* dest, void const* sourc
 }
 template <class Stack> void memory<Stack>::get_far(void* dest, void const* source, std::size_t n, rank pe) {
     if (n == 0) return;
+    if (auto const* const place = statics_.find(source, pe)) return copy_bytes(static_cast<std::byte*>(dest), place, n);
     auto const count = static_cast<std::int64_t>(n);
     auto const place = there("get", source, pe, false);
     far().get({dest, count, detail::raw_bytes()}, {pe, place, count, detail::raw_bytes()});
@@ -102,6 +126,10 @@ template <class Stack> void memory<Stack>::put(void* dest, void const* source, s
         detail::copy_strided(at(dest, pe), static_cast<std::byte const*>(source), s);
         return told(pe);
     }
+    if (auto* const place = statics_.find(dest, pe)) {
+        detail::copy_strided(place, static_cast<std::byte const*>(source), s);
+        return told(pe);
+    }
     auto const ours = detail::blocks_of(s, s.here), its = detail::blocks_of(s, s.there);
     auto const place = there("iput", dest, pe);
     far().put({source, 1, ours}, {pe, place, 1, its});
@@ -111,6 +139,8 @@ template <class Stack> void memory<Stack>::get(void* dest, void const* source, s
     if (s.count == 0 || s.block == 0) return;
     if (is_direct(source)) [[likely]]
         return detail::copy_strided(static_cast<std::byte*>(dest), at(source, pe), s);
+    if (auto const* const place = statics_.find(source, pe))
+        return detail::copy_strided(static_cast<std::byte*>(dest), place, s);
     auto const ours = detail::blocks_of(s, s.there), its = detail::blocks_of(s, s.here);
     auto const place = there("iget", source, pe, false);
     far().get({dest, 1, ours}, {pe, place, 1, its});

@@ -23,17 +23,39 @@ template <class Stack> void memory<Stack>::update_far(char const* call, operatio
     far().fetch_and_op(value, was, type, pe, place, op);
     if (op != operation::no_op) told(pe);
 }
+template <class Stack> template <class T> T memory<Stack>::update_at(std::byte* there, operation op, T value, rank pe) {
+    atomic_ref<T> const place{*reinterpret_cast<T*>(there)};
+    auto const was = [&]() -> T {
+        switch (op) {
+        case operation::no_op: return seen(reinterpret_cast<T const*>(there));
+        case operation::replace: return place.exchange(value, std::memory_order_acq_rel); // sync(shmem.word): acq_rel
+        default:
+            if constexpr (std::integral<T>) switch (op) {
+                case operation::sum: return place.fetch_add(value, std::memory_order_acq_rel);  // sync(shmem.word): acq_rel
+                case operation::band: return place.fetch_and(value, std::memory_order_acq_rel); // sync(shmem.word): acq_rel
+                case operation::bor: return place.fetch_or(value, std::memory_order_acq_rel);   // sync(shmem.word): acq_rel
+                default: return place.fetch_xor(value, std::memory_order_acq_rel);              // sync(shmem.word): acq_rel
+                }
+            else return value; // of others nobody asks
+        }
+    }();
+    if (op != operation::no_op) told(pe);
+    return was;
+}
 template <class Stack> template <class T>
 T memory<Stack>::update_far(char const* call, operation op, T const* address, T value, rank pe) {
+    if (auto* const place = statics_.find(address, pe)) return update_at(place, op, value, pe);
     T was{};
     update_far(call, op, detail::number_type<T>(), address, &value, &was, pe);
     return was;
 }
 template <class Stack> template <class T>
 void memory<Stack>::change_far(char const* call, operation op, T* address, T value, rank pe) {
+    if (auto* const place = statics_.find(address, pe)) return static_cast<void>(update_at(place, op, value, pe));
     update_far(call, op, detail::number_type<T>(), address, &value, nullptr, pe);
 }
 template <class Stack> template <class T> T memory<Stack>::compare_far(T* address, T condition, T value, rank pe) {
+    if (auto* const at = statics_.find(address, pe)) return compare_at(at, condition, value, pe);
     auto const place = there("compare_swap", address, pe);
     T was{};
     far().compare_and_swap(&value, &condition, &was, detail::number_type<T>(), pe, place);
@@ -69,7 +91,10 @@ template <class Stack> template <atomic_element T> T memory<Stack>::swap(T* dest
 template <class Stack> template <atomic_integer T> T memory<Stack>::compare_swap(T* dest, T condition, T value, rank pe) {
     if (!is_direct(dest)) [[unlikely]]
         return compare_far(dest, condition, value, pe);
-    atomic_ref<T> const place{*reinterpret_cast<T*>(at(dest, pe))};
+    return compare_at(at(dest, pe), condition, value, pe);
+}
+template <class Stack> template <class T> inline T memory<Stack>::compare_at(std::byte* there, T condition, T value, rank pe) {
+    atomic_ref<T> const place{*reinterpret_cast<T*>(there)};
     if (place.compare_exchange_strong(condition, value, std::memory_order_acq_rel, // sync(shmem.word): acq_rel
                                       std::memory_order_acquire))                  // sync(shmem.word): acquire
         told(pe);
@@ -135,10 +160,12 @@ template <class Stack> void memory<Stack>::put_signal(void* dest, void const* so
                                                       std::uint64_t value, signal_op op, rank pe) {
     if (is_direct(dest)) [[likely]]
         copy_each_once(at(dest, pe), static_cast<std::byte const*>(source), n);
+    else if (auto* const place = statics_.find(dest, pe)) copy_each_once(place, static_cast<std::byte const*>(source), n);
     else {
-        if (!is_direct(word) && put_signal_far(dest, source, n, word, value, op, pe)) return ring(pe);
+        bool const is_near = is_direct(word) || statics_.find(word, pe);
+        if (!is_near && put_signal_far(dest, source, n, word, value, op, pe)) return ring(pe);
         put_far(dest, source, n, pe);
-        if (is_direct(word)) window_->flush(pe); // else both are the agent's, in their order, or the data are there already
+        if (is_near) window_->flush(pe); // else both are the agent's, in their order, or the data are there already
     }
     signal(word, value, op, pe);
 }

@@ -1,6 +1,7 @@
-#include <csignal>
-#include <string>
+#include <array>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <mpt/shmem/statics.hpp>
@@ -127,6 +128,20 @@ TEST_F(shmem_statics_shared, are_a_childs_as_they_were_when_it_came_to_be) {
     EXPECT_EQ(status, 0);
     EXPECT_EQ(std::exchange(initialized, 7), 2);
     ::close(go[0]), ::close(go[1]);
+}
+TEST_F(shmem_statics_shared, are_the_own_of_children_that_threads_make_at_once) {
+    std::vector<std::thread> threads;
+    std::array<int, 3> wrong{};
+    for (std::size_t t = 0; t < wrong.size(); ++t)
+        threads.emplace_back([&, t] {
+            auto& own = zeroed[100 + t];
+            for (int i = 1; i <= 40; ++i) {
+                own = i;
+                wrong[t] += in_child([&] { return std::exchange(own, -1); }) != i || own != i;
+            }
+        });
+    for (auto& t : threads) t.join();
+    EXPECT_EQ(wrong, (std::array<int, 3>{}));
 }
 TEST_F(shmem_statics_shared, are_a_childs_own_where_the_program_has_closed_the_file) {
     auto const kept = ::dup(static_cast<int>(file.file));

@@ -132,8 +132,9 @@ struct shared {
     std::mutex changing;
     std::vector<static_part> parts;
     static_file file;
-    std::byte* snapshot = nullptr; // of a fork that is under way
     bool follows_forks = false;
+    std::mutex forking;            // from before to after: threads may fork at once
+    std::byte* snapshot = nullptr; // of the fork that is under way
 };
 /// Never destroyed: a program may fork at its end.
 shared& all() {
@@ -166,6 +167,7 @@ void copy_touched(static_part const& p, static_file const& file, std::byte* snap
 }
 void before_fork() {
     auto& s = all();
+    s.forking.lock();
     if (!s.file) return;
     auto* const room =
         ::mmap(nullptr, s.file.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -174,21 +176,28 @@ void before_fork() {
     for (auto const& p : s.parts) copy_touched(p, s.file, s.snapshot);
 }
 void after_fork() {
-    if (auto* const room = std::exchange(all().snapshot, nullptr)) ::munmap(room, all().file.bytes);
+    auto& s = all();
+    if (auto* const room = std::exchange(s.snapshot, nullptr)) ::munmap(room, s.file.bytes);
+    s.forking.unlock();
+}
+bool put_back(shared& s) noexcept {
+    if (!s.snapshot) return false;
+    for (auto const& p : s.parts)
+        if (::syscall(SYS_mremap, s.snapshot + p.offset, p.bytes, p.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, p.at) !=
+            static_cast<long>(p.at))
+            return false;
+    return true;
 }
 /// Its first act: what is under the variables changes, not what they hold.
 void in_child() {
     auto& s = all();
-    if (!s.file) return;
-    if (auto* const room = s.snapshot) {
-        for (auto const& p : s.parts)
-            ::syscall(SYS_mremap, room + p.offset, p.bytes, p.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, p.at);
-        s.snapshot = nullptr, s.file = {};
-        return;
+    if (s.file && !put_back(s)) {
+        constexpr std::string_view why = "mpt: there was no memory for a child's copy of the static variables\n";
+        static_cast<void>(!::write(STDERR_FILENO, why.data(), why.size()));
+        ::_exit(1);
     }
-    constexpr std::string_view why = "mpt: there was no memory for a child's copy of the static variables\n";
-    static_cast<void>(!::write(STDERR_FILENO, why.data(), why.size()));
-    ::_exit(1);
+    s.snapshot = nullptr, s.file = {};
+    s.forking.unlock();
 }
 
 /// Copied and changed; false: nothing was.

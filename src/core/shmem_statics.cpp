@@ -91,7 +91,7 @@ bool is_plain(static_part const& p) {
     return reached >= p.at + p.bytes;
 }
 
-[[gnu::no_sanitize("address")]] bool is_zero(std::uint64_t at, std::uint64_t bytes) noexcept {
+__attribute__((no_sanitize("address"))) bool is_zero(std::uint64_t at, std::uint64_t bytes) noexcept {
     auto const* const words = reinterpret_cast<std::uint64_t const*>(at);
     for (std::uint64_t i = 0; i < bytes / sizeof *words; ++i)
         if (words[i] != 0) return false;
@@ -143,7 +143,8 @@ shared& all() {
 }
 
 /// Touched pages of the file, or all where it cannot tell them: by the loads of this process, for a program may have closed the file.
-[[gnu::no_sanitize("address", "thread")]] void copy_words(std::uint64_t from, std::byte* to, std::uint64_t bytes) noexcept {
+__attribute__((no_sanitize("address", "thread"))) void copy_words(std::uint64_t from, std::byte* to,
+                                                                  std::uint64_t bytes) noexcept {
     auto const* const words = reinterpret_cast<std::uint64_t const*>(from);
     auto volatile* const into = reinterpret_cast<std::uint64_t*>(to);
     for (std::uint64_t i = 0; i < bytes / sizeof *words; ++i) into[i] = words[i];

@@ -35,13 +35,18 @@ static double seconds_of(call_of* call, long bytes, long calls) {
     return slowest;
 }
 
-/* As many calls as take about as long as a batch: trials of 1, 4, 16 ... calls, until one is long enough to tell. */
+static long fitting(long calls, double took) {
+    double const wanted = (double)calls * batch / took;
+    return wanted < 3 ? 3 : wanted > most_calls ? most_calls : (long)wanted;
+}
+/* As many calls as take about as long as a batch: trials of 1, 4, 16 ... calls, until one is long enough to tell; then such a batch tells
+   once more, for in the trials a library may touch memory for the first time. */
 static long calls_of(call_of* call, long bytes) {
     long calls = 1;
     double took = seconds_of(call, bytes, calls);
     while (took < batch / 8 && calls < most_calls) took = seconds_of(call, bytes, calls *= 4);
-    double const wanted = (double)calls * batch / took;
-    return wanted < 3 ? 3 : wanted > most_calls ? most_calls : (long)wanted;
+    calls = fitting(calls, took);
+    return fitting(calls, seconds_of(call, bytes, calls));
 }
 
 /* Seconds a call, the same number on all ranks. */

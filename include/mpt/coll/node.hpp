@@ -173,6 +173,7 @@ private:
 
     static std::vector<entry*> entries_of(shared_block const& b, std::int32_t n) {
         std::vector<entry*> all;
+        all.reserve(static_cast<std::size_t>(n));
         for (std::int32_t q = 0; q < n; ++q) all.push_back(reinterpret_cast<entry*>(b.of(q)));
         return all;
     }

@@ -68,7 +68,8 @@ element_kind basic_element(call const& on, datatype_object const& t) {
     return t.type.element();
 }
 void require_comparable(call const& on, element_kind kind) {
-    if (!is_comparable(kind)) on.fail(MPI_ERR_TYPE, "datatype is " + name_of(kind) + "; allowed: integers, logicals, MPI_BYTE");
+    if (!is_comparable(kind))
+        on.fail(MPI_ERR_TYPE, "datatype is " + name_of(kind) + "; allowed: integers, letters, logicals, MPI_BYTE");
 }
 
 /// What only fetches has no place where nothing is fetched.

@@ -28,11 +28,11 @@ struct made_win final : win {
 inline rma_window& window_of(win& w) noexcept { return *static_cast<made_win&>(w).part; }
 inline rma_watch& watch_of(win& w) noexcept { return *static_cast<made_win&>(w).watched; }
 
-/// What MPI_Compare_and_swap takes.
+/// What MPI_Compare_and_swap takes: with letters, which the standard leaves out and other libraries take.
 constexpr bool is_comparable(element_kind kind) noexcept {
     using enum element_class;
     auto const values = facts(kind).values;
-    return values == signed_integer || values == unsigned_integer || values == logical || values == raw;
+    return values == signed_integer || values == unsigned_integer || values == logical || values == raw || values == text;
 }
 
 /// Raises what was found, if anything.

@@ -727,6 +727,25 @@ TEST(COneSided, RequestsAreWaitedForInEveryWay) {
     });
 }
 
+/// Which the standard leaves out; MPICH and Open MPI take them, and programs use that.
+TEST(COneSided, LettersAreComparedAndSwapped) {
+    ranks(2, [](int me, int) {
+        counter const c;
+        MPI_Win_lock_all(0, c.win);
+        std::string found;
+        if (char before = 0; me == 0)
+            for (char const next : {'a', 'b', 'c'}) {
+                char was = '?';
+                EXPECT_EQ(MPI_Compare_and_swap(&next, &before, &was, MPI_CHAR, 1, 0, c.win), MPI_SUCCESS);
+                MPI_Win_flush(1, c.win);
+                found += was;
+                before = 'a'; // so that the last one fails
+            }
+        MPI_Win_unlock_all(c.win);
+        EXPECT_EQ(found, me == 0 ? std::string("\0ab", 3) : std::string{});
+    });
+}
+
 // --- what does nothing, and what is refused -------------------------------------------------------------------------------------
 
 TEST(COneSided, NobodyIsATargetOfNothing) {

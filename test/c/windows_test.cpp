@@ -1,5 +1,5 @@
 // Chapter 12 of the C interface: windows as objects - how they are made and freed, their memory, group, name, hints, attributes and
-// error handlers. What is read and written through them stands in onesided_test.cpp.
+// error handlers. What is read and written through them stands in onesided_test.cpp and its kin.
 #include <algorithm>
 #include <map>
 

@@ -19,7 +19,7 @@
 ///            the program got it after that store.
 ///   Threads  find() by anybody at any time; the others lock, unless the table is left to one thread: the table where numbers come and go,
 ///            a shelf for what is retired or revived there. Who wants all locks the table first, then each shelf.
-///   Tests    test/c/requests_test.cpp
+///   Tests    test/c/handles_test.cpp
 #pragma once
 #include <array>
 #include <cstdint>

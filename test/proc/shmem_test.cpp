@@ -86,7 +86,7 @@ TEST_F(shmem, a_lock_may_be_static) {
     EXPECT_EQ(pe()->g(&guarded[0], 0), 30 * n);
 }
 
-TEST_F(shmem, the_heap_is_loaded_and_stored_in_place) {
+TEST_F(shmem, the_heap_and_static_variables_are_loaded_and_stored_in_place) {
     mpt::shmem::array<long> a{pe(), 3};
     auto* const there = static_cast<long*>(pe().memory().ptr(&a[2], next));
     ASSERT_NE(there, nullptr);
@@ -94,7 +94,15 @@ TEST_F(shmem, the_heap_is_loaded_and_stored_in_place) {
     pe().barrier_all();
     EXPECT_EQ(a[2], 7 + before);
     EXPECT_EQ(pe().memory().ptr(&counters[0], me), &counters[0]);
-    if (n > 1) { EXPECT_EQ(pe().memory().ptr(&counters[0], next), nullptr); }
+    static long mapped = 5;
+    auto* const variable = static_cast<long*>(pe().memory().ptr(&mapped, next));
+    ASSERT_NE(variable, nullptr);
+    EXPECT_EQ(variable == &mapped, n == 1);
+    EXPECT_EQ(*variable, 5);
+    pe().barrier_all();
+    *variable = 9 + me;
+    pe().barrier_all();
+    EXPECT_EQ(mapped, 9 + before);
     EXPECT_EQ(pe().job().node().size(), n);
     pe().barrier_all();
 }

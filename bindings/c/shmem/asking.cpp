@@ -172,7 +172,9 @@ asking& asking::disjoint(named_run const& a, named_run const& b) {
     return *this;
 }
 asking& asking::apart(void const* dest, extent_of const& n, void const* source, extent_of const& m, bool may_be_same) {
-    return may_be_same && dest == source ? *this : disjoint({dest, n, "dest"}, {source, m, "source"});
+    if (!overlap(dest, n, source, m) || (may_be_same && dest == source)) [[likely]]
+        return *this;
+    return disjoint({dest, n, "dest"}, {source, m, "source"});
 }
 /// One of them is the PE's, the other one the caller's own memory, or some that it has of a PE.
 asking& asking::apart_there(shmem_ctx_t ctx, int pe, named_run const& dest, named_run const& source) {

@@ -35,7 +35,9 @@ def wrong(mptrun, program, is_checked):
                        ('stopped', 'ranks 0-1 wait in shmem_get, shmem_quiet or the like, for the answer of an agent of rank 2 for '),
                        ('lock', 'ranks 0-1 have been computing, or polling (shmem_test or shmem_test_lock).'),
                        ('finalize', 'ranks 0-2 have left shmem_finalize.')):
-        done = run(mptrun, program, 'meet', call, options=('--timeout', '2') if call in ('stopped', 'lock', 'finalize') else ())
+        options = ('--timeout', '2') if call in ('stopped', 'lock', 'finalize') else ()
+        apart = ('-x', 'MPT_SHARE_STATIC=0') if call == 'stopped' else () # an agent has to be asked
+        done = run(mptrun, program, 'meet', call, options=(*options, *apart))
         if said not in done.stderr or 'MPI_' in done.stderr:
             yield f'{call}: "{done.stderr}"'
     done = run(mptrun, program, 'meet', 'late', ':', '-n', '1', program, 'never', '5')

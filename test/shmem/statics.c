@@ -57,7 +57,6 @@ static void counted(void) {
             shmem_ulong_atomic_xor(&votes, 1, 0);
             (void)shmem_int_atomic_swap(&counts[3], 0, 0);
         }
-        if (i == rounds / 2) counts[1] += 0; /* its own loads and stores are of the same memory */
     }
     shmem_barrier_all();
     long all[2] = {0, 0};

@@ -142,13 +142,13 @@ shared& all() {
     return only;
 }
 
-/// Touched pages of the file, or all where it cannot tell them: by the loads of this process, for a program may have closed the file.
 __attribute__((no_sanitize("address", "thread"))) void copy_words(std::uint64_t from, std::byte* to,
                                                                   std::uint64_t bytes) noexcept {
     auto const* const words = reinterpret_cast<std::uint64_t const*>(from);
     auto volatile* const into = reinterpret_cast<std::uint64_t*>(to);
     for (std::uint64_t i = 0; i < bytes / sizeof *words; ++i) into[i] = words[i];
 }
+/// Touched pages of the file, or all where it cannot tell them: by the loads of this process, for a program may have closed the file.
 void copy_touched(static_part const& p, static_file const& file, std::byte* snapshot) noexcept {
     struct stat is {};
     auto const fd = static_cast<int>(file.file);
@@ -189,16 +189,25 @@ bool put_back(shared& s) noexcept {
             return false;
     return true;
 }
-/// Its first act: what is under the variables changes, not what they hold.
+/// What is under the variables changes, not what they hold.
 void in_child() {
     auto& s = all();
     if (s.file && !put_back(s)) {
-        constexpr std::string_view why = "mpt: there was no memory for a child's copy of the static variables\n";
-        static_cast<void>(!::write(STDERR_FILENO, why.data(), why.size()));
+        std::array<char, 160> why{}; // a child of many threads takes no memory
+        auto const end =
+            fmt::format_to_n(why.data(), why.size(),
+                             "mpt: there is no memory for a child's copy of the {} bytes of static variables\n", s.file.bytes);
+        static_cast<void>(!::write(STDERR_FILENO, why.data(), std::min(end.size, why.size())));
         ::_exit(1);
     }
     s.snapshot = nullptr, s.file = {};
     s.forking.unlock();
+}
+
+/// When the library is loaded: so other handlers have done their part before the snapshot, and wait for it in the child, where they may
+/// write to variables.
+__attribute__((constructor(101))) void follow_forks() {
+    all().follows_forks = ::pthread_atfork(before_fork, after_fork, in_child) == 0;
 }
 
 /// Copied and changed; false: nothing was.
@@ -232,14 +241,12 @@ static_file share_statics(std::vector<static_part> const& parts, std::uint64_t m
     if (s.file) return s.file;
     auto const bytes = length(parts);
     rlimit files{};
-    if (bytes == 0 || bytes > most || ::getrlimit(RLIMIT_FSIZE, &files) != 0 || files.rlim_cur < bytes || !is_only_thread() ||
-        !std::ranges::all_of(parts, is_plain))
+    if (!s.follows_forks || bytes == 0 || bytes > most || ::getrlimit(RLIMIT_FSIZE, &files) != 0 || files.rlim_cur < bytes ||
+        !is_only_thread() || !std::ranges::all_of(parts, is_plain))
         return {};
     descriptor file{static_cast<int>(::syscall(SYS_memfd_create, "mpt-static", MFD_CLOEXEC))};
     struct stat is {};
     if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 || ::fstat(file.get(), &is) != 0) return {};
-    if (!s.follows_forks && ::pthread_atfork(before_fork, after_fork, in_child) != 0) return {};
-    s.follows_forks = true;
     s.parts = parts;
     s.file = {::getpid(), file.get(), is.st_ino, bytes};
     if (!lay_on(file.get(), parts)) {

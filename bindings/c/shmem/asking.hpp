@@ -93,13 +93,17 @@ public:
     /// The same where the PE is the caller; else of the PE's memory by the address that it has here, for shmem_ptr gives that.
     template <class Extent>
     asking& apart_at(shmem_ctx_t ctx, int pe, void const* dest, Extent const& n, void const* source, Extent const& m) {
-        if (is_here(ctx, pe)) return apart(dest, n, source, m);
-        return apart_there(ctx, pe, {dest, extent(n), "dest"}, {source, extent(m), "source"});
+        return is_here(ctx, pe) ? apart(dest, n, source, m) : apart_elsewhere(ctx, pe, dest, n, source, m);
     }
 
 private:
     static extent_of extent(std::size_t n) noexcept { return {0, n}; }
     static extent_of extent(extent_of const& n) noexcept { return n; }
+    /// Apart, so that the PE's own accesses keep their arguments in registers.
+    template <class Extent> [[gnu::noinline]] asking& apart_elsewhere(shmem_ctx_t ctx, int pe, void const* dest,
+                                                                      Extent const& n, void const* source, Extent const& m) {
+        return apart_there(ctx, pe, {dest, extent(n), "dest"}, {source, extent(m), "source"});
+    }
     asking& apart_there(shmem_ctx_t ctx, int pe, named_run const& dest, named_run const& source);
     static bool is_here(shmem_ctx_t ctx, int pe);
     asking& known(shmem_ctx_t ctx, char const* name);

@@ -9,7 +9,8 @@
 ///           where it is longer than MPT_SHARE_STATIC, and where its file cannot be opened. Each PE decides for itself: both ways meet in
 ///           the same bytes, in one domain of atomicity.
 ///   Fork    a child has a copy of its own, made when it is: whole pages that were ever touched. vfork, posix_spawn, system and popen copy
-///           nothing.
+///           nothing. Handlers of pthread_atfork that were there before this library was loaded come before it in the child, and what they
+///           write to the program's variables the parent sees.
 ///   Cost    of pages that are not zero a copy, at the beginning. A large array loses the huge pages that Linux may have given it,
 ///           hence the limit.
 ///   Stays   so until the process ends, and serves OpenSHMEM when it begins again.

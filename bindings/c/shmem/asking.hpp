@@ -91,8 +91,8 @@ public:
     }
     asking& apart(void const* dest, extent_of const& n, void const* source, extent_of const& m, bool may_be_same = false);
     /// The same where the PE is the caller; else of the PE's memory by the address that it has here, for shmem_ptr gives that.
-    template <class Extent>
-    asking& apart_at(shmem_ctx_t ctx, int pe, void const* dest, Extent const& n, void const* source, Extent const& m) {
+    template <class Extent> [[gnu::always_inline]] asking& apart_at(shmem_ctx_t ctx, int pe, void const* dest, Extent const& n,
+                                                                    void const* source, Extent const& m) {
         return is_here(ctx, pe) ? apart(dest, n, source, m) : apart_elsewhere(ctx, pe, dest, n, source, m);
     }
 

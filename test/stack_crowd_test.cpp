@@ -52,6 +52,18 @@ TEST(stack_crowd, company_of_one_lane_knows_of_others_at_once) {
     EXPECT_TRUE(one.have_come());
 }
 
+TEST(stack_crowd, a_passer_counts_from_its_first_question_to_its_end) {
+    crowd of_rank{1};
+    {
+        mpt::passer one{of_rank}, other{of_rank};
+        EXPECT_TRUE(of_rank.is_empty());
+        EXPECT_FALSE(one.is_one_too_many());
+        EXPECT_FALSE(one.is_one_too_many()) << "it counts once";
+        EXPECT_TRUE(other.is_one_too_many());
+    }
+    EXPECT_TRUE(of_rank.is_empty());
+}
+
 TEST(stack_crowd, has_one_at_a_time_that_looks_out) {
     crowd c{1};
     EXPECT_TRUE(c.look_out());

@@ -1,3 +1,4 @@
+#include <array>
 #include <atomic>
 #include <barrier>
 #include <set>
@@ -394,6 +395,65 @@ TEST(stack_lane, carries_the_messages_of_more_threads_than_cpus_by_tickets_and_b
         for (auto const& v : {config::values{}, sleepy(), with_lanes(2)})
             local_job(2, config::values{v}.set<"MPT_TICKET">(tickets),
                       [](local& env) { talk(env, 8, MPT_THREAD_SANITIZER ? 5 : 10); });
+}
+
+TYPED_TEST(stack_lane_threads, a_thread_in_a_berth_is_up_when_nobody_else_looks) {
+    std::atomic<int> next{0};
+    this->without_time(2, [&](auto& env) {
+        auto const world = env.world();
+        for (int round = 1; round <= 5; ++round) {
+            if (env.rank() == 1) {
+                for (int const t : {1, 2}) {
+                    while (next != 10 * round + t) std::this_thread::yield();
+                    world.send(t, 0, t);
+                }
+                continue;
+            }
+            std::array<std::thread, 2> waiter;
+            for (int const t : {1, 2}) {
+                auto const before = counting_world::naps.load();
+                waiter[static_cast<std::size_t>(t - 1)] = std::thread{[&, t] { EXPECT_EQ(world.template recv<int>(1, t), t); }};
+                this->until_asleep(before);
+            }
+            auto const before = counting_world::naps.load();
+            next = 10 * round + 1;
+            waiter[0].join();
+            this->until_asleep(before); // the other one, at the bell
+            next = 10 * round + 2;
+            waiter[1].join();
+        }
+    });
+}
+
+/// Whoever runs code of the program's looks at nothing meanwhile.
+TYPED_TEST(stack_lane_threads, a_thread_in_a_berth_is_up_while_the_one_that_looked_runs_the_programs_code) {
+    std::atomic<bool> combining{false}, received{false};
+    this->without_time(2, [&](auto& env) {
+        auto const world = env.world();
+        if (env.rank() == 1) {
+            static_cast<void>(world.template recv<int>(0, 1));
+            EXPECT_EQ(world.iallreduce(2, std::plus{}).wait(), 3);
+            while (!combining) std::this_thread::yield();
+            world.send(5, 0, 2);
+            return;
+        }
+        auto sum = world.iallreduce(1, [&](int a, int b) {
+            combining = true;
+            while (!received) std::this_thread::yield();
+            return a + b;
+        });
+        auto before = counting_world::naps.load();
+        std::thread looks{[&] { EXPECT_EQ(sum.wait(), 3); }};
+        this->until_asleep(before);
+        before = counting_world::naps.load();
+        std::thread lies{[&] {
+            EXPECT_EQ(world.template recv<int>(1, 2), 5);
+            received = true;
+        }};
+        this->until_asleep(before);
+        world.send(1, 1, 1);
+        looks.join(), lies.join();
+    });
 }
 
 /// A lock that lets nobody in by trying, and remembers what was asked of it.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <mpt/mpi/environment.hpp>
 #include <mpt/mpi/local_job.hpp>
+#include <mpt/wait/cpus.hpp>
 
 namespace {
 using namespace mpt;
@@ -76,7 +77,15 @@ TEST(stack_runtime, contexts_made_one_after_the_other_share_no_lane_while_there_
 
 TEST(stack_runtime, a_lock_for_each_object_has_many_lanes_unless_the_user_says_how_many) {
     using fine = environment<local_per_object_stack>;
-    local_job<local_per_object_stack>(2, [](fine& env) { EXPECT_EQ(env.native().lanes(), lock::per_object::lanes); });
+    local_job<local_per_object_stack>(1, [](fine& env) { EXPECT_EQ(env.native().lanes(), lock::per_object::lanes); });
+    for (int ranks : {2, 5}) // two lanes for each CPU of a rank's
+        local_job<local_per_object_stack>(ranks, [ranks](fine& env) {
+            auto const room = 2 * std::max(usable_cpus() / static_cast<unsigned>(ranks), 1u);
+            EXPECT_EQ(env.native().lanes(), std::min(room, lock::per_object::lanes));
+            EXPECT_EQ(env.native().configuration().template get<"MPT_LANES">(), env.native().lanes());
+        });
+    local_job<local_per_object_stack>(3, config::values{}.set<"MPT_LANES">("16"),
+                                      [](fine& env) { EXPECT_EQ(env.native().lanes(), 16u); });
     local_job<local_per_object_stack>(2, config::values{}.set<"MPT_LANES">("1"),
                                       [](fine& env) { EXPECT_EQ(env.native().lanes(), 1u); });
 }

@@ -148,7 +148,7 @@ int end_run(binding& b, plain_transfer const& first, int from, int n, MPI_Reques
         while (at < n && end_now(b, home, engine, retired, handles[at], nth(statuses, at))) ++at;
         return at != from || first.is_over();
     };
-    if (!home.enter(take)) home.wait(first.about(), take);
+    if (!home.enter(take)) home.wait(first.about(), take, &first.under_way());
     return at;
 }
 

@@ -149,6 +149,7 @@ void write_header(descriptor const& f, mem::arena_plan const& plan, unsigned cpu
     draw(&h->job_id, sizeof h->job_id);
     h->scarce = plan.ranks > 1 && plan.ranks > cpus;
     h->launcher_pid = launcher;
+    h->cpus = plan.ranks > 1 ? cpus : 0;
     std::vector<std::string> ignored; // a bad value is told by the ranks, who read the same environment
     auto const wish = config::values::read(environ, ignored).get<"MPT_FENCES">();
     bool const both = wish == "both" || (wish == "auto" && h->scarce != 0);

@@ -161,6 +161,10 @@ fence_mode job::fences() const noexcept {
     return impl_->header->fences.load(std::memory_order_relaxed);
 } // order: final after meet()
 bool job::scarce() const noexcept { return impl_->header->scarce != 0; }
+unsigned job::cpus_for_each() const noexcept {
+    auto const all = impl_->header->cpus;
+    return all == 0 ? 0 : std::max(all / static_cast<unsigned>(size_), 1u);
+}
 
 namespace {
 /// To that CPU, and then free to go wherever it was free to go before. False: the system refuses.

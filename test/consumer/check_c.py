@@ -145,9 +145,10 @@ def check_flavours(tree, source, tmp):
     done = subprocess.run([tree / 'bin/mptcc', '-mt', '-debug', tmp / 'nothing.c'], capture_output=True, text=True, timeout=60)
     if done.returncode != 1 or 'leave one of them out' not in done.stderr:
         sys.exit(f'mptcc -mt -debug: exit code {done.returncode}, "{done.stderr}"')
-    for words, lanes in ((['plain'], 1), (['linked'], 16), (['--flavour', 'mt', 'plain'], 16), (['-x', 'MPT_LANES=3', 'linked'], 3)):
+    many = range(2, 17) # by how many CPUs there are
+    for words, lanes in ((['plain'], [1]), (['linked'], many), (['--flavour', 'mt', 'plain'], many), (['-x', 'MPT_LANES=3', 'linked'], [3])):
         said = output(mptrun, '-n', '2', *words[:-1], tmp / words[-1])
-        if f'\npvar mpt_lanes = {lanes}\n' not in said:
+        if not any(f'\npvar mpt_lanes = {n}\n' in said for n in lanes):
             sys.exit(f'{words}: not of {lanes} lanes: "{said}"')
     for words, sentence in ((['-n', '1', tmp / 'plain', ':', '-n', '1', tmp / 'linked'], 'MPT_LANES'),
                             (['--flavour', 'fast', tmp / 'plain'], '--flavour fast: there is no such flavour; there are debug, mt, nocheck.')):

@@ -69,7 +69,7 @@ TEST(per_object_stress, threads_on_one_communicator_and_on_many_lose_and_mix_up_
     auto const all = seconds();
     test::watchdog const dog{"threads with a lock for each object", std::chrono::seconds{60 + 10 * static_cast<int>(all)}};
     std::atomic<long> rounds{0};
-    local_job<stack_type>(2, [&](environment<stack_type>& env) {
+    local_job<stack_type>(2, config::values{}.set<"MPT_LANES">("16"), [&](environment<stack_type>& env) {
         EXPECT_EQ(env.native().lanes(), lock::per_object::lanes);
         auto const one = env.world();
         std::vector<decltype(one.dup())> own;

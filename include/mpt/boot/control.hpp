@@ -35,6 +35,7 @@ struct control_header {
                                          // could not register for membarrier; final after the first meet()
     std::uint32_t scarce;                // 1: ranks outnumber the CPUs they may use
     std::int32_t launcher_pid;           // 0: none
+    std::uint32_t cpus;                  // that the ranks may use, all together; 0: a job of one, which does not ask
 
     alignas(line_pair) native::atomic<std::uint32_t> arrived; // meet(): ranks that came, over all rounds
     alignas(line_pair) native::atomic<std::uint32_t> aborted; // 0, or 1 + exit code of who ended the job

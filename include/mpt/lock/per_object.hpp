@@ -9,8 +9,9 @@
 ///   lets that thread in by plain stores (lock/bias.hpp). Threads that use one object, as one communicator, meet in
 ///   its lane, and so do those of objects beyond the sixteenth: there they share matching, requests and channels, as with lock::ticket.
 ///
-///   Lanes   MPT_LANES of them where the user does not say how many; what is made takes the lane after the one before
-///           (runtime::new_context), so that 16 objects in a row share none.
+///   Lanes   as many as MPT_LANES says; else sixteen, or two for each CPU that a rank has for itself, where those are fewer: threads that have
+///           no CPU of their own gain nothing by a lane. What is made takes the lane after the one before (runtime::new_context), so that
+///           as many objects in a row share none.
 ///   Lock    the ticket lock with all its laws: fair, recursive, biased, its waiters sleep (lock/ticket.hpp says why its orders
 ///           suffice). The policy adds no access of its own.
 ///   Cost    each lane has rings to each peer, pools and tables; who waits looks at the others' lanes now and then (stack/lane.hpp).
@@ -29,7 +30,7 @@ struct per_object {
     static constexpr bool process_shared = ticket::process_shared;
     static constexpr bool recursive = ticket::recursive;
     static constexpr bool fair = ticket::fair;
-    /// Where the user does not say how many.
+    /// At most, where the user does not say how many.
     static constexpr std::uint32_t lanes = 16;
 
     template <class World> using type = ticket::type<World>;

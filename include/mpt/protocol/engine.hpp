@@ -32,6 +32,7 @@
 #include <mpt/protocol/peers.hpp>
 #include <mpt/protocol/request.hpp>
 #include <mpt/transport/route.hpp>
+#include <mpt/wait/berths.hpp>
 #include <mpt/wait/doorbell.hpp>
 
 namespace mpt::inline v0::protocol {
@@ -160,9 +161,12 @@ public:
     bool drained() noexcept;
 
     // --- sleeping -----------------------------------------------------------------------------------------------------------
-    /// arm and disarm go in pairs, each under the lane's lock; sleep between them, outside it.
-    std::uint32_t arm() noexcept;
-    void disarm() noexcept;
+    /// arm and disarm go in pairs, each under the lane's lock; sleep between them, outside it. over: what the thread waits for, where it
+    /// is a request; then others that complete wake nobody.
+    std::uint32_t arm(request* over) noexcept;
+    void disarm(request* over) noexcept;
+    /// Where threads sleep of which another one looks; a request's completion rouses who lies in the berth that it names.
+    wait::berths<World>& berths() noexcept { return berths_; }
     /// A thread that sleeps here is woken by one that completes its operation, not only by a peer's frame.
     static constexpr bool wakes_threads = wires_type::belled;
     void sleep(World const& world, std::uint32_t armed, nanoseconds longest) noexcept;
@@ -242,7 +246,8 @@ private:
     void complete(request& r) noexcept {
         r.at = phase::idle;
         r.complete = true;
-        wake_threads();
+        if ((asleep_ | r.berth) != 0) [[unlikely]]
+            wake_over(r);
         if (r.completed) r.completed(r);
     }
     /// Another thread of this rank may sleep over what was done just now: wait/doorbell.hpp, rule 2.
@@ -251,6 +256,8 @@ private:
             ring_own_bell();
     }
     void ring_own_bell() noexcept;
+    [[gnu::noinline]] void wake_over(request& r) noexcept;
+    static constexpr std::uint32_t at_bell = ~std::uint32_t{0}; // in place of a berth
     void find_bell() noexcept;
     void leave_errand(request& r) noexcept;
     request* find_request(std::uint32_t index, std::uint32_t generation) noexcept { return requests_.at(index, generation); }
@@ -371,7 +378,9 @@ private:
     std::uint32_t loanless_ = 0; // chunks in a row that found no loan
     std::uint32_t active_ = 0;   // requests on an active list, or errands: sleeping would stop them
     typename World::atomics::template atomic<std::uint32_t> errands_left_{0}; // changed under the lane's lock
-    std::uint32_t asleep_ = 0; // threads of this rank that sleep on this lane, or are about to
+    std::uint32_t asleep_ = 0;             // threads of this rank that sleep at this lane's bell, or are about to
+    std::uint32_t asleep_over_others_ = 0; // those that wait for something else than one request
+    wait::berths<World> berths_;
     std::uint64_t unexpected_ = 0, unexpected_high_ = 0;
     std::uint64_t outstanding_ = 0;         // sends that the wire has, and that wait for a peer: ack, fin, cts, last chunk
     wait::doorbell<World>* bell_ = nullptr; // what a thread of ours sleeps on; never changes

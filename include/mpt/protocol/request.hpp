@@ -97,6 +97,7 @@ struct request : list_node, posted_hook {
     bool retracting = false;       // a send whose receiver was asked to forget it
     bool by_runs = false;          // a rendezvous of runs: `far` is set
     std::uint32_t ticket = 0;      // joint copy
+    std::uint32_t berth = 0;       // where a thread sleeps over it; 0: none does. See engine::wake_over
     std::uint32_t patience, heard; // while hoping: rounds that are left, and what the peer had pushed then
     request_ref other{};           // the peer's request
     std::uint64_t total, moved;

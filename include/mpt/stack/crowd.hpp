@@ -37,6 +37,23 @@ public:
     void look_no_more() noexcept { looked_out_.store(false, std::memory_order_relaxed); }       // order: a hint
 };
 
+/// A thread that looks for itself alone, outside lane::wait(): one of the crowd from its first question on.
+class passer {
+    crowd& all_;
+    bool among_ = false;
+
+public:
+    explicit passer(crowd& all) noexcept : all_{all} {}
+    ~passer() {
+        if (among_) all_.go();
+    }
+    passer(passer const&) = delete;
+    bool is_one_too_many() noexcept {
+        if (!std::exchange(among_, true)) all_.come();
+        return all_.is_crowded();
+    }
+};
+
 /// A thread that waits, as the others see it: those of its lane, and those of its rank, which may be the same.
 class company {
     static constexpr std::uint32_t brief = 64; // looks: two or three microseconds

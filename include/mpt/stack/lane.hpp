@@ -44,25 +44,17 @@
 #include <mpt/stack/figures.hpp>
 #include <mpt/stack/stack.hpp>
 #include <mpt/stack/wait_hooks.hpp>
-#include <mpt/wait/record.hpp>
+#include <mpt/stack/waiting.hpp>
 #include <mpt/wait/yields.hpp>
 
 namespace mpt::inline v0 {
-
-/// What a wait is about, for the wait record of the rank.
-struct waiting {
-    wait_for what = wait_for::nothing;
-    context_id context{};
-    rank peer{any_source}; // world rank
-    tag label{any_tag};
-    std::uint64_t size = 0;
-};
 
 template <class Stack> class lane {
 public:
     using world_type = typename Stack::world_type;
     using engine_type = typename Stack::engine_type;
     using lock_type = typename Stack::lock_type;
+    using presence_type = presence<world_type, lock_type>;
 
     lane(lane_context<world_type> const& context, protocol::engine_limits const& limits, wait_facts const& facts,
          memory_source memory)
@@ -81,21 +73,28 @@ public:
 
     /// Waits until done(engine), which is asked under the lock, and not again once it said yes: it may take what it found.
     /// Throws mpt::error when the job is ended meanwhile.
-    template <class Done> void wait(waiting const& about, Done&& done) {
+    /// over: what done() is about, where it says yes when this request is complete and not before: a thread that sleeps is then woken
+    /// for nothing else (wait/berths.hpp).
+    template <class Done> void wait(waiting const& about, Done&& done, protocol::request* over = nullptr) {
         typename Stack::wait_type w{facts()};
         bool spins = true;
         nanoseconds came_back{}; // from the last yield
-        telling said{*this};
+        telling said{job_.record(job_.me()).waiting, world_};
         company others{here_, *crowd_};
+        presence_type here{engine_.berths(), world_, lock_};
+        auto const is_over = [&] { return done(engine_) && (here.go(), true); };
         for (std::uint32_t turns = 1, refusals = 0;; ++turns) {
             std::size_t moved = 0;
             if (visit const inside{lock_, refusals}; inside) {
-                if (done(engine_)) break;
+                if (is_over()) break;
                 if (over_) [[unlikely]]
                     job_.follow_abort();
                 moved = engine_.progress();
-                if (moved != 0 && done(engine_)) break;
+                if (moved != 0 && is_over()) break;
+                here.come();
             }
+            if (moved == 0 && engine_.has_errand()) [[unlikely]]
+                here.leave(); // for as long as code of the user's runs
             if (moved == 0) moved = run_errands() + run_hooks();
             if (moved == 0 && all_.size() > 1 && turns % apart == 0) [[unlikely]]
                 moved = serve_now(turns / apart, spins);
@@ -117,7 +116,7 @@ public:
             said.tell(about);
             if (step == wait_step::yield) give_way(w, came_back);
             else if (step == wait_step::pause) world_.pause();
-            else if (fall_asleep(w, done)) break;
+            else if (fall_asleep(w, done, over, here)) break;
         }
     }
 
@@ -128,7 +127,8 @@ public:
     }
     bool may_yield() const noexcept { return !yields_.were_dear(); } // it costs no more than a switch, as far as is known
     void wait(protocol::request& r, waiting const& about) {          // for one request
-        wait(about, [&r](engine_type&) { return r.complete; });
+        wait(
+            about, [&r](engine_type&) { return r.complete; }, &r);
     }
 
     /// The other lanes of this rank, this one among them, and its hooks: set once, before the first wait.
@@ -247,6 +247,9 @@ public:
 
     /// Does a thread wait here that has found nothing yet? A hint.
     bool is_waited_on() const noexcept { return !here_.is_empty(); }
+    /// The threads of the rank that wait in all lanes, where there are others.
+    crowd& of_rank() noexcept { return *crowd_; }
+    bool has_others() const noexcept { return all_.size() > 1; }
     /// For paths that hold the lock by themselves, and for tests.
     lock_type& lock() noexcept { return lock_; }
     engine_type& engine() noexcept { return engine_; }
@@ -303,52 +306,40 @@ private:
         if (dear) [[unlikely]]
             w = typename Stack::wait_type{asleep(facts())};
     }
-    /// What a wait says in the rank's record, and takes back when it ends, by an exception too.
-    class telling {
-        lane& lane_;
-        bool told_ = false;
-        auto& record() noexcept { return lane_.job_.record(lane_.job_.me()).waiting; }
-
-    public:
-        explicit telling(lane& l) noexcept : lane_{l} {}
-        ~telling() {
-            if (told_) [[unlikely]]
-                record().clear();
-        }
-        telling(telling const&) = delete;
-        void tell(waiting const& a) noexcept {
-            if (std::exchange(told_, true)) return;
-            record().write(a.what, a.context, a.peer, a.label, a.size, lane_.world_.now().count());
-        }
-    };
-
     /// True: done() said yes. Compiled once, and not for every wait.
-    [[gnu::noinline]] bool fall_asleep(typename Stack::wait_type& w, function_ref<bool(engine_type&)> done) {
+    [[gnu::noinline]] bool fall_asleep(typename Stack::wait_type& w, function_ref<bool(engine_type&)> done,
+                                       protocol::request* over, presence_type& here) {
         if (job_.launcher_gone()) [[unlikely]]
             job_.follow_abort();
         follow();
         std::uint32_t armed = 0;
         bool bell = false;
+        typename wait::berths<world_type>::berth* place = nullptr;
         {
             guard g{lock_};
+            here.come();
             bell = engine_.can_sleep();
-            if (bell) armed = engine_.arm();
-            bool const moved = bell && engine_.progress() != 0, yes = bell && done(engine_);
+            if (bell && over && !over->complete) place = engine_.berths().take(over->berth);
+            if (place) bell = false;
+            if (bell) armed = engine_.arm(over);
+            bool const moved = bell && engine_.progress() != 0, yes = over ? over->complete : bell && done(engine_);
             if (moved || yes) {
-                engine_.disarm();
+                if (bell) engine_.disarm(over);
                 w.reset();
-                return yes;
+                return yes && (!over || done(engine_)) && (here.go(), true);
             }
             show_kept();
         }
-        if (!bell) return world_.sleep_for(a_break), false;
         auto const before = world_.now();
-        bool const out = all_.size() > 1 && crowd_->look_out(); // one sleeper of a rank looks at all lanes early
-        engine_.sleep(world_, armed, longest_nap(w.nap(), out));
+        bool const out = bell && all_.size() > 1 && crowd_->look_out(); // one sleeper of a rank looks at all lanes early
+        if (place) place->sleep(world_, longest_nap(w.nap(), false));
+        else if (bell) engine_.sleep(world_, armed, longest_nap(w.nap(), out));
+        else return world_.sleep_for(a_break), false;
         if (out) crowd_->look_no_more();
         auto const slept = world_.now() - before;
         guard g{lock_};
-        engine_.disarm();
+        if (bell) engine_.disarm(over);
+        else if (engine_.berths().leave(*place)) w.reset();
         ++sleeps_, slept_ += slept;
         return false;
     }

@@ -223,7 +223,7 @@ public:
             e.drop(r);
             return true;
         };
-        if (!lane_->enter(take)) lane_->wait(about(), take);
+        if (!lane_->enter(take)) lane_->wait(about(), take, &r);
         return out;
     }
     template <class Stop> outcome finish(protocol::request& r, waiting const& about, Stop& stop) const {
@@ -352,6 +352,7 @@ private:
         // Every 256th look (about 2 us) is a full round, so that nobody who needs us starves. Not oftener: a round that meets the
         // awaited message does not know that it is awaited, and keeps it as unexpected. Leaving the loop costs one request.
         auto const spins = lane_->looks();
+        passer on_its_way{lane_->of_rank()};
         for (unsigned i = engine_type::looks; i <= spins; i += engine_type::looks) {
             bool going = true;
             auto const got = lane_->enter([&](engine_type & e) __attribute__((always_inline)) {
@@ -361,7 +362,7 @@ private:
                 if (!seen && lane_->is_waited_on()) [[unlikely]]
                     going = false; // they look already: see lane::wait
                 else if (!seen && i % 256 == 0) {
-                    going = e.reaches(from);
+                    going = e.reaches(from) && !(lane_->has_others() && on_its_way.is_one_too_many());
                     if (going) e.progress();
                 }
                 return seen;

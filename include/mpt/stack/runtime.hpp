@@ -53,7 +53,7 @@ public:
           heap_{job_.share_arena(), job_.me(), slice_bytes(v), mem::wish_for_internal(config_), "MPT_SLICE"} {
         require_matching_core();
         if (reports_memory()) heap_.watch();
-        auto const lanes = config_.template get<"MPT_LANES">();
+        auto const lanes = choose_lanes(v);
         auto const limits = make_limits();
         auto const facts = make_facts();
         memory_source const memory{
@@ -265,7 +265,15 @@ private:
         auto const lanes = config_.template get<"MPT_LANES">();
         return lanes == 1 ? 1 : std::max(usable_cpus() / static_cast<unsigned>(job_.size()), 1u);
     }
-    /// What the lock chooses where the user does not.
+    /// As many as the user says; else as the lock has at most, and two for each CPU of a rank's: who waits looks at them all, and threads
+    /// that are more than their CPUs wait in company (wait/berths.hpp) where they share a lane.
+    std::uint32_t choose_lanes(config::values const& given) {
+        auto const most = config_.template get<"MPT_LANES">(), room = 2 * job_.cpus_for_each();
+        if (given.at(config::row_of("MPT_LANES")).from != config::given::initial || room == 0 || room >= most) return most;
+        config_.template set<"MPT_LANES">(std::to_string(room));
+        return room;
+    }
+    /// What the lock has at most, where the user does not say how many.
     static config::values of_policy(config::values v) {
         if constexpr (requires { Stack::lock_policy_type::lanes; })
             if (v.at(config::row_of("MPT_LANES")).from == config::given::initial)

@@ -76,9 +76,11 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
     return flushed && stuck_.empty() && pulls_.empty() && outstanding_ == 0;
 }
 
-template <class World, class Route, protocol_set Use> std::uint32_t engine<World, Route, Use>::arm() noexcept {
+template <class World, class Route, protocol_set Use> std::uint32_t engine<World, Route, Use>::arm(request* over) noexcept {
     std::uint32_t seen = 0;
     ++asleep_;
+    if (over) over->berth = at_bell;
+    else ++asleep_over_others_;
     wires_.each([&]<class E>(E& wire) noexcept {
         if constexpr (transport_belled<E>) {
             auto& bell = wire.bell();
@@ -89,9 +91,17 @@ template <class World, class Route, protocol_set Use> std::uint32_t engine<World
     return seen;
 }
 
-template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::disarm() noexcept {
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::disarm(request* over) noexcept {
     --asleep_;
+    if (over) over->berth = 0;
+    else --asleep_over_others_;
     if (bell_) bell_->disarm();
+}
+
+/// A request is complete, over which a thread may sleep.
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::wake_over(request& r) noexcept {
+    if (r.berth == at_bell || (r.berth == 0 && asleep_over_others_ != 0)) ring_own_bell();
+    else if (r.berth != 0) berths_.rouse(world_, r.berth);
 }
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::find_bell() noexcept {

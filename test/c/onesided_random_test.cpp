@@ -1,6 +1,7 @@
 // Chapter 12 of the C interface: random programs of one-sided calls, beside a table of numbers.
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <numeric>
 #include <set>
@@ -23,22 +24,24 @@ using mpt::c::test::slots;
 
 using number = std::int64_t;
 
-/// A basic datatype: every number that the programs use fits into it, or wraps.
+enum class sort { integer, real, pair };
+
+/// A predefined datatype: every number that the programs use fits into it, or wraps.
 struct element {
     MPI_Datatype type;
-    int size;
-    bool real;
+    int size; // from one to the next
+    sort of;
     void (*write)(std::byte*, number);
     number (*read)(std::byte const*);
 
     number wrapped(number n) const {
-        std::byte room[8];
+        std::byte room[16]{};
         write(room, n);
         return read(room);
     }
 };
 template <class T> element element_of(MPI_Datatype type) {
-    return {type, sizeof(T), std::is_floating_point_v<T>,
+    return {type, sizeof(T), std::is_floating_point_v<T> ? sort::real : sort::integer,
             [](std::byte* to, number n) {
                 auto const x = static_cast<T>(n);
                 std::memcpy(to, &x, sizeof x);
@@ -49,31 +52,65 @@ template <class T> element element_of(MPI_Datatype type) {
                 return static_cast<number>(x);
             }};
 }
+/// A value and an index: eights and ones.
+template <class Value> element pair_of(MPI_Datatype type) {
+    struct pair {
+        Value value;
+        int index;
+    };
+    return {type, sizeof(pair), sort::pair,
+            [](std::byte* to, number n) {
+                auto const value = static_cast<Value>(n / 8);
+                int const index = static_cast<int>(n % 8);
+                std::memcpy(to + offsetof(pair, value), &value, sizeof value);
+                std::memcpy(to + offsetof(pair, index), &index, sizeof index);
+            },
+            [](std::byte const* from) {
+                pair p{};
+                std::memcpy(&p.value, from + offsetof(pair, value), sizeof p.value);
+                std::memcpy(&p.index, from + offsetof(pair, index), sizeof p.index);
+                return 8 * static_cast<number>(p.value) + p.index;
+            }};
+}
 std::vector<element> elements() {
-    return {element_of<std::int8_t>(MPI_INT8_T),     element_of<int>(MPI_INT),     element_of<std::int64_t>(MPI_INT64_T),
-            element_of<std::uint16_t>(MPI_UINT16_T), element_of<float>(MPI_FLOAT), element_of<double>(MPI_DOUBLE)};
+    return {pair_of<int>(MPI_2INT),
+            pair_of<short>(MPI_SHORT_INT),
+            pair_of<double>(MPI_DOUBLE_INT),
+            element_of<std::int8_t>(MPI_INT8_T),
+            element_of<int>(MPI_INT),
+            element_of<std::int64_t>(MPI_INT64_T),
+            element_of<std::uint16_t>(MPI_UINT16_T),
+            element_of<float>(MPI_FLOAT),
+            element_of<double>(MPI_DOUBLE)};
 }
 
 number times(number a, number b) { return static_cast<number>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b)); }
 
+/// The greater value; of two with the same one the lesser index.
+number further(number a, number b) { return a / 8 > b / 8 || (a / 8 == b / 8 && a < b) ? a : b; }
+
 struct update {
     MPI_Op op;
-    bool of_reals, commutes;
+    bool of_integers, of_reals, of_pairs, commutes;
     number (*combine)(number there, number mine);
+
+    bool is_for(sort s) const noexcept { return s == sort::integer ? of_integers : s == sort::real ? of_reals : of_pairs; }
 };
 update const updates[] = {
-    {MPI_SUM, true, true, [](number a, number b) { return a + b; }},
-    {MPI_MAX, true, true, [](number a, number b) { return std::max(a, b); }},
-    {MPI_MIN, true, true, [](number a, number b) { return std::min(a, b); }},
-    {MPI_PROD, false, true, times},
-    {MPI_BAND, false, true, [](number a, number b) { return a & b; }},
-    {MPI_BOR, false, true, [](number a, number b) { return a | b; }},
-    {MPI_BXOR, false, true, [](number a, number b) { return a ^ b; }},
-    {MPI_LAND, false, true, [](number a, number b) { return number{a != 0 && b != 0}; }},
-    {MPI_LOR, false, true, [](number a, number b) { return number{a != 0 || b != 0}; }},
-    {MPI_LXOR, false, true, [](number a, number b) { return number{(a != 0) != (b != 0)}; }},
-    {MPI_REPLACE, true, false, [](number, number b) { return b; }},
-    {MPI_NO_OP, true, false, [](number a, number) { return a; }},
+    {MPI_SUM, true, true, false, true, [](number a, number b) { return a + b; }},
+    {MPI_MAX, true, true, false, true, [](number a, number b) { return std::max(a, b); }},
+    {MPI_MIN, true, true, false, true, [](number a, number b) { return std::min(a, b); }},
+    {MPI_PROD, true, false, false, true, times},
+    {MPI_BAND, true, false, false, true, [](number a, number b) { return a & b; }},
+    {MPI_BOR, true, false, false, true, [](number a, number b) { return a | b; }},
+    {MPI_BXOR, true, false, false, true, [](number a, number b) { return a ^ b; }},
+    {MPI_LAND, true, false, false, true, [](number a, number b) { return number{a != 0 && b != 0}; }},
+    {MPI_LOR, true, false, false, true, [](number a, number b) { return number{a != 0 || b != 0}; }},
+    {MPI_LXOR, true, false, false, true, [](number a, number b) { return number{(a != 0) != (b != 0)}; }},
+    {MPI_MAXLOC, false, false, true, true, further},
+    {MPI_MINLOC, false, false, true, true, [](number a, number b) { return std::min(a, b); }}, // the lesser value, then index
+    {MPI_REPLACE, true, true, true, false, [](number, number b) { return b; }},
+    {MPI_NO_OP, true, true, true, false, [](number a, number) { return a; }},
 };
 
 /// Elements in the order in which a datatype takes them; counted from `first`.
@@ -140,18 +177,18 @@ class program {
         t.by_several |= !first && t.by != o.origin;
         t.how = o.what == act::put ? trace::written : o.what == act::get ? trace::read : trace::updated;
         // Another rank may join in one operation only.
-        static update const many{MPI_OP_NULL, false, false, nullptr};
+        static update const many{MPI_OP_NULL, false, false, false, false, nullptr};
         t.with = first || t.with == o.with ? o.with : &many;
         t.by = o.origin;
     }
     operation drawn(int origin) {
-        auto const what = static_cast<act>(below(random_, element_.real ? 5 : 6));
+        auto const what = static_cast<act>(below(random_, element_.of == sort::integer ? 6 : 5));
         bool const one = what == act::fetch_and_op || what == act::compare_and_swap;
         int const n = one ? 1 : 1 + below(random_, 6);
         update const* with = nullptr;
         while (what != act::put && what != act::get && what != act::compare_and_swap && !with) {
             with = &updates[random_() % std::size(updates)];
-            if ((element_.real && !with->of_reals) || (what == act::accumulate && with->op == MPI_NO_OP)) with = nullptr;
+            if (!with->is_for(element_.of) || (what == act::accumulate && with->op == MPI_NO_OP)) with = nullptr;
         }
         operation o{what,
                     origin,

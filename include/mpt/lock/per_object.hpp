@@ -7,7 +7,7 @@
 ///
 ///   Threads that use different objects meet in no lock and write no line in common; each lock learns by whom it is entered, and
 ///   lets that thread in by plain stores (lock/bias.hpp). Threads that use one object, as one communicator, meet in
-///   its lane, and so do those of objects beyond the sixteenth: there they share matching, requests and channels, as with lock::ticket.
+///   its lane, and so do those of more objects than lanes: there they share matching, requests and channels, as with lock::ticket.
 ///
 ///   Lanes   as many as MPT_LANES says; else sixteen, or two for each CPU that a rank has for itself, where those are fewer: threads that have
 ///           no CPU of their own gain nothing by a lane. What is made takes the lane after the one before (runtime::new_context), so that

@@ -97,7 +97,7 @@ public:
                 here.leave(); // for as long as code of the user's runs
             if (moved == 0) moved = run_errands() + run_hooks();
             if (moved == 0 && all_.size() > 1 && turns % apart == 0) [[unlikely]]
-                moved = serve_now(turns / apart, spins);
+                moved = serve_now(turns / apart, spins, here);
             if (moved != 0) {
                 w.reset();
                 came_back = {};
@@ -258,24 +258,27 @@ private:
     static constexpr std::uint32_t most_refusals = 16;
     static constexpr std::uint32_t apart = 32; // looks at our own lane for one at the others
     enum class whom : std::uint8_t { all, unattended };
-    std::size_t serve(whom which) noexcept {
+    /// here: of a thread that waits in this lane; it does not look there while it runs code of the user's for another.
+    std::size_t serve(whom which, presence_type* here = nullptr) noexcept {
         std::size_t moved = 0;
-        for (auto const& other : all_) moved += serve(*other, which);
+        for (auto const& other : all_) moved += serve(*other, which, here);
         return moved;
     }
-    std::size_t serve(lane& other, whom which) noexcept {
+    std::size_t serve(lane& other, whom which, presence_type* here) noexcept {
         typename lock_type::node n;
         if (&other == this || (which == whom::unattended && other.is_waited_on()) || !other.lock_.try_acquire(n)) return 0;
         std::size_t moved = 0;
         if (!other.over_) [[likely]]
             moved = other.engine_.progress();
         other.lock_.release(n);
+        if (here && other.engine_.has_errand()) [[unlikely]]
+            here->leave();
         return moved + other.run_errands();
     }
     /// The turn'th time of a wait. Who spins looks at one of them, or each time would fetch a line of all.
-    [[gnu::noinline]] std::size_t serve_now(std::uint32_t turn, bool spins) noexcept {
-        if (turn % 16 == 0) return serve(whom::all);
-        return spins ? serve(*all_[turn % all_.size()], whom::unattended) : serve(whom::unattended);
+    [[gnu::noinline]] std::size_t serve_now(std::uint32_t turn, bool spins, presence_type& here) noexcept {
+        if (turn % 16 == 0) return serve(whom::all, &here);
+        return spins ? serve(*all_[turn % all_.size()], whom::unattended, &here) : serve(whom::unattended, &here);
     }
     /// A look inside, by a thread that waits. False: another is inside, and this one has not asked often enough to stand in line.
     class visit {

@@ -1,3 +1,4 @@
+#include <array>
 #include <set>
 #include <thread>
 
@@ -197,6 +198,31 @@ TEST(stack_runtime, a_rank_that_begins_alone_waits_for_those_it_names_and_meets_
             rt.depart();
         });
     for (auto& t : ranks) t.join();
+}
+
+/// What counts is how many there are, be they the user's choice or follow from the CPUs.
+TEST(stack_runtime, ranks_may_have_come_to_the_same_number_of_lanes_in_different_ways_and_no_others) {
+    auto const by_cpus = std::min(2 * std::max(usable_cpus() / 2, 1u), lock::per_object::lanes);
+    auto const begin = [](std::string const& lanes) { // the first rank's; the other one is told nothing
+        auto const members = boot::local_members(2);
+        std::array<std::string, 2> said;
+        std::vector<std::thread> ranks;
+        for (std::size_t i : {0u, 1u})
+            ranks.emplace_back([&, i] {
+                try {
+                    auto const values = i == 0 ? config::values{}.set<"MPT_LANES">(lanes) : config::values{};
+                    runtime<local_per_object_stack> rt{members[i], values};
+                    EXPECT_EQ(rt.lanes(), std::stoul(lanes));
+                } catch (error const& e) {
+                    said[i] = e.what();
+                    boot::end_local_job(members[i]);
+                }
+            });
+        for (auto& t : ranks) t.join();
+        return said[0] + said[1];
+    };
+    EXPECT_EQ(begin(std::to_string(by_cpus)), "");
+    EXPECT_NE(begin(std::to_string(by_cpus == 16 ? 15 : 16)).find("MPT_LANES"), std::string::npos);
 }
 
 TEST(stack_runtime, a_configuration_that_differs_between_ranks_is_refused_by_name) {

@@ -129,9 +129,8 @@ job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::s
     mine.pid = impl_->pid;
     mine.tid = static_cast<std::int32_t>(::syscall(SYS_gettid));
     mine.layout = layout;
-    mine.configuration = hash_of(job_values);
     put(mine.stack_name, stack_name);
-    put(mine.job_values, job_values);
+    compare_by(job_values);
     mine.slice_bytes = impl_->arena->own_limit();
     mine.speaks.store(static_cast<std::uint32_t>(m.by), std::memory_order_relaxed); // order: as in speak()
     mine.addresses = {};
@@ -149,6 +148,12 @@ job::~job() {
     if (alone || std::uncaught_exceptions() <= impl_->exceptions) leave();
     if (impl_->left || impl_->pid != ::getpid()) return;
     record(me_).state.store(rank_state::failed, std::memory_order_release); // sync(boot.record): release
+}
+
+void job::compare_by(std::string_view job_values) noexcept {
+    auto& mine = record(me_);
+    mine.configuration = hash_of(job_values);
+    put(mine.job_values, job_values);
 }
 
 control_header& job::header() noexcept { return *impl_->header; }

@@ -131,6 +131,8 @@ public:
     /// Has that rank met the others, or opened? Then it can be reached, until it has left for good.
     bool is_open(rank r) const noexcept;
     void compare_with(rank r);
+    /// Other values than those of the constructor, before this rank meets others.
+    void compare_by(std::string_view job_values) noexcept;
 
     /// The node's fence mode; final after the first meet().
     fence_mode fences() const noexcept;

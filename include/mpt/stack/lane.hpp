@@ -93,9 +93,7 @@ public:
                 if (moved != 0 && is_over()) break;
                 here.come();
             }
-            if (moved == 0 && engine_.has_errand()) [[unlikely]]
-                here.leave(); // for as long as code of the user's runs
-            if (moved == 0) moved = run_errands() + run_hooks();
+            if (moved == 0) moved = run_errands(&here) + run_hooks();
             if (moved == 0 && all_.size() > 1 && turns % apart == 0) [[unlikely]]
                 moved = serve_now(turns / apart, spins, here);
             if (moved != 0) {
@@ -145,12 +143,14 @@ public:
         auto const moved = run_errands() + run_hooks();
         return all_.size() < 2 ? moved : moved + serve(whom::all);
     }
-    /// Steps of tasks that may not hold the lock, because they run code of the user's; how many.
-    std::size_t run_errands() noexcept {
+    /// Steps of tasks that may not hold the lock, because they run code of the user's; how many. here: of a thread that waits, be it in
+    /// another lane: it looks no more while it does that.
+    std::size_t run_errands(presence_type* here = nullptr) noexcept {
         std::size_t done = 0;
         for (; engine_.has_errand(); ++done) {
             auto* const r = enter([this](engine_type& e) { return over_ ? nullptr : e.take_errand(); });
             if (!r) break;
+            if (here) here->leave();
             r->advance(*r);
             enter([r](engine_type& e) { e.resume(*r); });
         }
@@ -258,7 +258,6 @@ private:
     static constexpr std::uint32_t most_refusals = 16;
     static constexpr std::uint32_t apart = 32; // looks at our own lane for one at the others
     enum class whom : std::uint8_t { all, unattended };
-    /// here: of a thread that waits in this lane; it does not look there while it runs code of the user's for another.
     std::size_t serve(whom which, presence_type* here = nullptr) noexcept {
         std::size_t moved = 0;
         for (auto const& other : all_) moved += serve(*other, which, here);
@@ -271,9 +270,7 @@ private:
         if (!other.over_) [[likely]]
             moved = other.engine_.progress();
         other.lock_.release(n);
-        if (here && other.engine_.has_errand()) [[unlikely]]
-            here->leave();
-        return moved + other.run_errands();
+        return moved + other.run_errands(here);
     }
     /// The turn'th time of a wait. Who spins looks at one of them, or each time would fetch a line of all.
     [[gnu::noinline]] std::size_t serve_now(std::uint32_t turn, bool spins, presence_type& here) noexcept {
@@ -321,6 +318,8 @@ private:
         {
             guard g{lock_};
             here.come();
+            if (over && over->berth != 0) [[unlikely]]
+                over = nullptr; // another thread sleeps over it
             bell = engine_.can_sleep();
             if (bell && over && !over->complete) place = engine_.berths().take(over->berth);
             if (place) bell = false;

@@ -271,6 +271,7 @@ private:
         auto const most = config_.template get<"MPT_LANES">(), room = 2 * job_.cpus_for_each();
         if (given.at(config::row_of("MPT_LANES")).from != config::given::initial || room == 0 || room >= most) return most;
         config_.template set<"MPT_LANES">(std::to_string(room));
+        job_.compare_by(config_.job_values());
         return room;
     }
     /// What the lock has at most, where the user does not say how many.

@@ -100,8 +100,8 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
 
 /// A request is complete, over which a thread may sleep.
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::wake_over(request& r) noexcept {
-    if (r.berth == at_bell || (r.berth == 0 && asleep_over_others_ != 0)) ring_own_bell();
-    else if (r.berth != 0) berths_.rouse(world_, r.berth);
+    if (r.berth == at_bell || asleep_over_others_ != 0) ring_own_bell(); // the latter may sleep over it among others
+    if (r.berth != at_bell && r.berth != 0) berths_.rouse(world_, r.berth);
 }
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::find_bell() noexcept {

@@ -348,23 +348,39 @@ private:
         return lane_->enter([&](engine_type & e)
                                 __attribute__((always_inline)) { return e.send_now(to, context_, label, data, n); });
     }
+    static constexpr unsigned brief = 256; // looks of a receive that are made in place
+    /// going: whether it makes sense to look on.
+    [[gnu::always_inline]] protocol::received look(engine_type& e, rank from, tag label, std::byte* into, std::size_t room,
+                                                   bool& going) const noexcept {
+        going = e.quiet();
+        if (!going) return {};
+        auto const seen = e.receive_now(from, context_, label, into, room);
+        if (!seen && lane_->is_waited_on()) [[unlikely]]
+            going = false; // they look already: see lane::wait
+        return seen;
+    }
     [[gnu::always_inline]] protocol::received spin_for(rank from, tag label, std::byte* into, std::size_t room) const noexcept {
-        // Every 256th look (about 2 us) is a full round, so that nobody who needs us starves. Not oftener: a round that meets the
-        // awaited message does not know that it is awaited, and keeps it as unexpected. Leaving the loop costs one request.
         auto const spins = lane_->looks();
-        passer on_its_way{lane_->of_rank()};
-        for (unsigned i = engine_type::looks; i <= spins; i += engine_type::looks) {
-            bool going = true;
+        bool going = true;
+        for (unsigned i = engine_type::looks; i <= spins && i < brief; i += engine_type::looks) {
             auto const got = lane_->enter([&](engine_type & e) __attribute__((always_inline)) {
-                going = e.quiet();
-                if (!going) return protocol::received{};
-                auto const seen = e.receive_now(from, context_, label, into, room);
-                if (!seen && lane_->is_waited_on()) [[unlikely]]
-                    going = false; // they look already: see lane::wait
-                else if (!seen && i % 256 == 0) {
-                    going = e.reaches(from) && !(lane_->has_others() && on_its_way.is_one_too_many());
-                    if (going) e.progress();
-                }
+                return look(e, from, label, into, room, going);
+            });
+            if (got || !going) return got;
+        }
+        return spins < brief ? protocol::received{} : spin_longer(from, label, into, room);
+    }
+    /// Every 256th look (2 us) is a full round, or who needs us would starve. Not oftener: a round does not know that the message is awaited,
+    /// and keeps it as unexpected. Leaving costs one request, and is right where more threads of the rank wait than it has CPUs.
+    [[gnu::noinline]] protocol::received spin_longer(rank from, tag label, std::byte* into, std::size_t room) const noexcept {
+        passer on_its_way{lane_->of_rank()};
+        bool going = true;
+        for (unsigned i = brief; i <= lane_->looks(); i += engine_type::looks) {
+            auto const got = lane_->enter([&](engine_type& e) {
+                auto const seen = look(e, from, label, into, room, going);
+                if (seen || !going || i % brief != 0) return seen;
+                going = e.reaches(from) && !(lane_->has_others() && on_its_way.is_one_too_many());
+                if (going) e.progress();
                 return seen;
             });
             if (got || !going) return got;
@@ -373,13 +389,11 @@ private:
     }
     void send_long(rank to, tag label, source data, send_mode mode) const {
         auto* r = start_send(to, label, data, mode);
-        auto const n = data.size();
-        finish(*r, {wait_for::send, context_, to, label, n});
+        finish(*r, {wait_for::send, context_, to, label, data.size()});
     }
     outcome recv_long(rank from, tag label, sink into, status (*provide)(protocol::request&, std::uint64_t), void* user) const {
-        auto const n = into.size();
         auto* r = start_recv(from, label, into, provide, user);
-        return finish(*r, {wait_for::receive, context_, from, label, n});
+        return finish(*r, {wait_for::receive, context_, from, label, into.size()});
     }
 };
 

@@ -23,7 +23,7 @@
 ///   sleeper's barrier, or changed the mode: it need not wait for the others' word.
 ///
 ///   Threads   of one rank may wait on one lane at once. Whoever completes what another may sleep over rings the lane's bell
-///             (wait/doorbell.hpp, rule 2): a completion is not slept through.
+///             (wait/doorbell.hpp, rule 2), or rouses who lies in a berth (wait/berths.hpp): a completion is not slept through.
 ///   Ending    a wait that finds the job ended throws (ranks as threads), and from then on nothing moves on this lane: the
 ///             buffers of what was under way go while the exception unwinds. Peers that are threads copy nothing any more
 ///             (job::begin_copy).

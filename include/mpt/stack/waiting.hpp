@@ -4,7 +4,7 @@
 ///              threads of a rank the last that told is seen.
 ///   presence   that it looks (wait/berths.hpp), once it has looked in vain, until it ends.
 ///
-///   Tests   test/stack_lane_test.cpp
+///   Tests   test/stack_waiting_test.cpp, test/stack_lane_test.cpp
 #pragma once
 #include <cstdint>
 #include <utility>

@@ -92,8 +92,7 @@ private:
     }
     void rouse(World const& world, berth& b) noexcept {
         get_up(b);
-        b.roused_.store(
-            1, std::memory_order_relaxed); // order: under the lock; the kernel looks at it before it lets anybody sleep
+        b.roused_.store(1, std::memory_order_relaxed); // order: under the lock; a futex looks at it before anybody sleeps
         world.wake(b.roused_, 1);
     }
 

@@ -14,8 +14,9 @@
 ///             1. the last look holds the lane's lock and looks at what is waited for, not only at the wire: whoever took
 ///                the message before has then also completed what it completes;
 ///             2. a thread that completes what another thread of the rank may wait for, without a message having come for
-///                it at that moment (the second half of a rendezvous, a cancel, a message to self), rings the lane's own bell.
-///             The engine counts its sleeping threads under the lane's lock, so that a completion costs one load where none is.
+///                it at that moment (the second half of a rendezvous, a cancel, a message to self), rings the lane's own bell;
+///                who waits for one request while another thread sleeps here may lie in a berth: wait/berths.hpp.
+///             The engine counts its sleeping threads under the lane's lock, so that a completion costs two loads where none is.
 ///   disarm()  folds to nothing: one sleeper cannot know that it is the last, so the bell stays armed and the next ring
 ///             is a spare wake-up call (a fraction of a microsecond, once per sleep that nobody ended).
 ///   Cost      ring(): one load of a line that only sleeping writes; 1 ns while it is shared.

@@ -17,6 +17,13 @@ using all_asleep_on_two_bells = lock::basic_ticket<0, 0, 2>;
 /// Waiters that look little, and are away most of the time.
 using seldom_there = lock::basic_ticket<0, 100, 2, 256, 2, 2>;
 
+/// First come, first served, whoever comes again and again: nobody becomes a tenant.
+template <std::uint32_t Spins = 4000, std::uint32_t Yields = 200, std::uint32_t Passes = 16, std::uint32_t Keeps = 64>
+using without_tenants = lock::basic_ticket<Spins, Yields, 8, 256, Passes, 64, Keeps, 512, ~std::uint32_t{0}>;
+
+/// Whoever has been there is a tenant, until somebody tries.
+using all_tenants = lock::basic_ticket<0, 0, 1, 256, 16, 64, 8, 1, 1, 1, 1, 1>;
+
 /// The lock that MPT_TICKET=off stands for.
 struct by_mutex : lock::ticket {
     static constexpr bool fair = false;
@@ -27,6 +34,8 @@ struct by_mutex : lock::ticket {
 
 INSTANTIATE_TYPED_TEST_SUITE_P(ticket, lock_conformance, lock::ticket);
 INSTANTIATE_TYPED_TEST_SUITE_P(seldom_there, lock_conformance, seldom_there);
+INSTANTIATE_TYPED_TEST_SUITE_P(without_tenants, lock_conformance, without_tenants<>);
+INSTANTIATE_TYPED_TEST_SUITE_P(all_tenants, lock_conformance, all_tenants);
 INSTANTIATE_TYPED_TEST_SUITE_P(by_mutex, lock_conformance, by_mutex);
 INSTANTIATE_TYPED_TEST_SUITE_P(all_asleep_on_one_bell, lock_conformance, all_asleep_on_one_bell);
 INSTANTIATE_TYPED_TEST_SUITE_P(all_asleep_on_two_bells, lock_conformance, all_asleep_on_two_bells);
@@ -74,7 +83,7 @@ TEST(ticket, goes_on_when_its_numbers_wrap) {
     watchdog const dog{"wrapping tickets"};
     // The layout is the lock's own: next_ and serving_ open its first two lines.
     alignas(line_pair) std::array<std::byte, 1024> memory{};
-    using type = lock::ticket::type<patient>;
+    using type = without_tenants<>::type<patient>;
     static_assert(sizeof(type) <= sizeof memory);
     auto* const lock = ::new (memory.data()) type;
     std::uint32_t const nearly = ~std::uint32_t{0} - 100;
@@ -117,7 +126,7 @@ struct told : patient {
 TEST(ticket, passes_by_a_waiter_that_gave_its_cpu_away_but_not_for_ever) {
     watchdog const dog{"a waiter that is away"};
     constexpr std::uint32_t passes = 3;
-    using type = lock::basic_ticket<0, 1000, 8, 256, passes>::type<told>;
+    using type = without_tenants<0, 1000, passes>::type<told>;
     type lock;
     std::binary_semaphore gone{0}, come_back{0};
     told::at_a_yield = [&] { gone.release(), come_back.acquire(); };
@@ -156,7 +165,7 @@ struct woken_late : patient {
 TEST(ticket, lets_its_holder_come_back_before_the_next_in_line_but_not_for_ever) {
     watchdog const dog{"a turn that is kept"};
     constexpr std::uint32_t keeps = 5;
-    using type = lock::basic_ticket<0, 0, 8, 256, 16, 64, keeps>::type<woken_late>;
+    using type = without_tenants<0, 0, 16, keeps>::type<woken_late>;
     type lock;
     std::binary_semaphore sleeps{0}, wakes{0};
     woken_late::asleep = [&] { sleeps.release(), wakes.acquire(); };
@@ -204,6 +213,115 @@ TEST(ticket, whoever_only_tries_passes_a_kept_turn_on) {
     awake.notify_all();
     first.join();
     second.join();
+    EXPECT_TRUE(inside);
+}
+
+/// In by so many passes, each of which found something.
+template <class Lock> void become_tenant(Lock& lock) {
+    for (int i = 0; i < 8; ++i) mpt::guard{lock};
+}
+
+TEST(ticket, a_tenant_keeps_its_turn_while_nobody_is_in_line_and_loses_it_to_who_tries_often_while_it_is_gone) {
+    watchdog const dog{"a tenant that is gone"};
+    constexpr int tries = 5;
+    lock::basic_ticket<0, 0, 8, 256, 16, 64, 65536, 512, 8, 256, 0, tries>::type<patient> lock;
+    become_tenant(lock);
+    std::thread{[&] {
+        decltype(lock)::node mine;
+        for (int i = 1; i < tries; ++i) EXPECT_FALSE(lock.try_acquire(mine)) << i;
+    }}.join();
+    { mpt::guard const g{lock}; } // it is back: they count anew
+    std::thread{[&] {
+        decltype(lock)::node mine;
+        for (int i = 1; i < tries; ++i) EXPECT_FALSE(lock.try_acquire(mine)) << i;
+        ASSERT_TRUE(lock.try_acquire(mine));
+        lock.release(mine);
+        EXPECT_TRUE(lock.try_acquire(mine)) << "one pass makes no tenant";
+        lock.release(mine);
+    }}.join();
+    decltype(lock)::node mine;
+    ASSERT_TRUE(lock.try_acquire(mine)) << "the lock is free";
+    lock.release(mine);
+}
+
+TEST(ticket, who_waits_takes_the_turn_of_a_tenant_that_is_gone) {
+    watchdog const dog{"a tenant that does not come back"};
+    lock::ticket::type<patient> awake;
+    lock::basic_ticket<0, 0>::type<patient> asleep;
+    become_tenant(awake), become_tenant(asleep);
+    std::thread{[&] {
+        mpt::guard const a{awake};
+        mpt::guard const b{asleep};
+    }}.join();
+}
+
+TEST(ticket, who_waits_takes_the_turn_of_a_tenant_that_always_comes_back_after_so_many_yields) {
+    watchdog const dog{"a tenant that stays"};
+    lock::basic_ticket<0, 10, 8, 256, 16, 64, ~std::uint32_t{0}, 512, 8, 256, 100>::type<patient> lock;
+    std::atomic<bool> inside{false};
+    std::atomic<std::uint64_t> passes{0};
+    std::thread tenant{[&] {
+        while (!inside) {
+            mpt::guard const g{lock};
+            ++passes;
+        }
+    }};
+    while (passes < 1000) ::sched_yield();
+    {
+        mpt::guard const g{lock};
+        inside = true;
+    }
+    tenant.join();
+}
+
+TEST(ticket, a_tenant_that_is_there_in_vain_is_one_no_more) {
+    watchdog const dog{"a tenant that finds nothing"};
+    constexpr int vain = 3;
+    lock::basic_ticket<0, 0, 8, 256, 16, 64, 65536, 512, 8, vain, 0, 100>::type<patient> lock;
+    auto const look = [&] {
+        mpt::guard const g{lock};
+        mpt::say_in_vain(lock);
+    };
+    auto const others_get_in = [&] {
+        bool in = false;
+        std::thread{[&] {
+            decltype(lock)::node mine;
+            in = lock.try_acquire(mine);
+            if (in) lock.release(mine);
+        }}.join();
+        return in;
+    };
+    become_tenant(lock);
+    for (int i = 1; i < vain; ++i) look();
+    { mpt::guard const found_something{lock}; }
+    for (int i = 1; i < vain; ++i) look();
+    EXPECT_FALSE(others_get_in());
+    look();
+    EXPECT_TRUE(others_get_in());
+}
+
+TEST(ticket, who_looks_in_vain_leaves_its_turn_to_the_next_in_line) {
+    watchdog const dog{"a look in vain"};
+    using type = lock::basic_ticket<0, 0>::type<woken_late>;
+    type lock;
+    std::binary_semaphore sleeps{0}, wakes{0};
+    woken_late::asleep = [&] { sleeps.release(), wakes.acquire(); };
+    type::node mine;
+    lock.acquire(mine);
+    std::atomic<bool> inside{false};
+    std::thread waiter{[&] {
+        mpt::guard g{lock};
+        inside = true;
+    }};
+    sleeps.acquire();
+    lock.release(mine);
+    lock.acquire(mine); // it had found something, and is first
+    EXPECT_FALSE(inside);
+    lock.in_vain();
+    lock.release(mine);
+    EXPECT_FALSE(lock.try_acquire(mine)) << "it is the other's turn, asleep or not";
+    wakes.release();
+    waiter.join();
     EXPECT_TRUE(inside);
 }
 

@@ -42,6 +42,7 @@ template <class Lock, class World = model_world> struct lock_program {
         s.passes.set(s.passes.get() + 1);
         s.inside.set(0);
         if (again) s.lock.release(m);
+        else if (tries) s.lock.in_vain();
         s.lock.release(n);
     }
 };
@@ -55,8 +56,12 @@ using two_bells = mpt::lock::basic_ticket<1, 0, 2>;
 using all_ways = mpt::lock::basic_ticket<1, 1, 2>;
 using away_soon = mpt::lock::basic_ticket<0, 2, 1, 256, 1, 1>; // all yield at one place, and are passed by once
 using away_often = mpt::lock::basic_ticket<0, 2, 1, 256, 3, 2>;
-using kept_once = mpt::lock::basic_ticket<2, 0, 1, 256, 1, 1, 1, 1>; // others are first every second time
-using kept_awake = mpt::lock::basic_ticket<3, 2, 1, 256, 1, 1, 2, 1>;
+constexpr std::uint32_t never = ~std::uint32_t{0};
+using kept_once = mpt::lock::basic_ticket<2, 0, 1, 256, 1, 1, 1, 1, never>; // others are first every second time
+using kept_awake = mpt::lock::basic_ticket<3, 2, 1, 256, 1, 1, 2, 1, never>;
+using all_tenants = mpt::lock::basic_ticket<2, 1, 1, 256, 1, 1, 8, 1, 1, 1, 2, 1>; // who tries takes an abandoned turn at once
+using tenants_soon = mpt::lock::basic_ticket<0, 0, 2, 256, 1, 1, 3, 1, 2, 1, 3, 2>;
+using tenants_or_biased = mpt::lock::basic_ticket<1, 0, 1, 2, 1, 1, 8, 1, 1, 2, 1, 2>;
 using biased = mpt::lock::basic_ticket<0, 0, 1, 1>; // to whoever has just been in
 using biased_late = mpt::lock::basic_ticket<1, 1, 2, 2>;
 
@@ -82,6 +87,19 @@ TEST_P(ticket_model, leaves_a_turn_to_who_comes_back_or_to_the_next_in_line) {
                                check({.schedules = schedules(5000)}, lock_program<kept_once>{GetParam(), 3, 3}),
                                check({.schedules = schedules(5000)}, lock_program<kept_awake>{GetParam(), 3, 3})})
         EXPECT_TRUE(result.ok) << result.report;
+}
+
+TEST_P(ticket_model, leaves_the_lock_to_a_tenant_and_forgets_nobody) {
+    for (auto const& result : {check({.schedules = schedules(5000)}, lock_program<all_tenants>{GetParam(), 2, 4}),
+                               check({.schedules = schedules(5000)}, lock_program<all_tenants>{GetParam(), 3, 3}),
+                               check({.schedules = schedules(5000)}, lock_program<tenants_soon>{GetParam(), 3, 4}),
+                               check({.schedules = schedules(5000)}, lock_program<tenants_or_biased>{GetParam(), 3, 3})})
+        EXPECT_TRUE(result.ok) << result.report;
+}
+
+TEST_P(ticket_model, needs_every_order_of_its_tenants) {
+    for (auto const& m : needless({.schedules = schedules(10'000)}, lock_program<tenants_soon>{GetParam(), 3, 4}, "ticket.hpp"))
+        ADD_FAILURE() << m;
 }
 
 TEST_P(ticket_model, bears_sleepers_that_wake_early) {

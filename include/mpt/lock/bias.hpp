@@ -103,12 +103,13 @@ public:
         be_patient();
         return true;
     }
-    /// When it goes: who was alone for long is granted the bias.
-    void earn(std::uint64_t me, fence_mode mode) noexcept {
-        if (fences::invisible || mode != fence_mode::sleeper) return;
+    /// When it goes: who was alone for long is granted the bias. True: who goes has it, and leaves nothing else behind.
+    bool earn(std::uint64_t me, fence_mode mode) noexcept {
+        if (fences::invisible || mode != fence_mode::sleeper) return false;
         alone_ = me == last_ ? alone_ + 1 : 1;
         last_ = me;
         if (alone_ >= patience_) grant(me, mode);
+        return granted_.load(std::memory_order_relaxed) == me; // order: written by holders only
     }
     /// At once, to who says that nobody else will come soon.
     void grant(std::uint64_t me, fence_mode mode) noexcept {

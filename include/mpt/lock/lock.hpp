@@ -11,6 +11,9 @@
 ///   l.acquire(n)        -         returns when the caller holds the lock                             anyone
 ///   l.try_acquire(n)    bool      never waits                                                        anyone
 ///   l.release(n)        -         the last release lets the next waiter in                           the holder
+///   l.in_vain()         -         may be left out: the holder has found nothing to do, so that       the holder
+///                                 its coming again is no reason to let it in before others
+///   l.give_up()         -         may be left out: the caller will not come back soon                anyone outside
 ///
 ///   fence_mode::sleeper promises that every process whose threads take the lock has registered (register_heavy): who comes rarely
 ///   may then pay for who comes often. fence_mode::both promises nothing.
@@ -54,5 +57,13 @@ public:
     guard(guard const&) = delete;
     guard& operator=(guard const&) = delete;
 };
+
+/// Says to a lock that hears it that its holder is there in vain; that the caller goes for longer.
+template <lock_type T> void say_in_vain(T& l) noexcept {
+    if constexpr (requires { l.in_vain(); }) l.in_vain();
+}
+template <lock_type T> void give_up(T& l) noexcept {
+    if constexpr (requires { l.give_up(); }) l.give_up();
+}
 
 } // namespace mpt::inline v0

@@ -12,8 +12,8 @@
 ///               place was passed?  draw another ticket                     then passed, and on to the next turn
 ///               still away?        stay in line
 ///
-///        leave with others in line: kept, odd                     come back: kept, even, up to `keeps` times in a row
-///                                                                 next in line: sees it odd and unchanged for `grace` looks: takes it
+///        leave with others in line, or as a tenant: kept, odd     come back: kept, even, up to `keeps` times in a row
+///                                                                 next in line: sees it odd and unchanged: takes it
 ///
 ///   States  free: serving == next. held: serving is the holder's ticket; tickets serving+1 .. next-1 wait. By bias: depth_ is 0;
 ///           whoever draws a ticket then revokes the bias in its turn, and is the holder when the favourite has left.
@@ -24,11 +24,16 @@
 ///           one read-modify-write, so one of them is first: a waiter that comes back before it was passed is in line, whether
 ///           its turn has come meanwhile or not. What is handed over hangs on `serving` alone.
 ///   Kept    A turn that goes from core to core takes the lock's lines along, and those of what it guards: a microsecond for what took
-///           fifty nanoseconds. So who leaves may come back before the next in line, if it does so at once and not too often; and who
-///           then only tries (it looks for something, and others in line have something to do) passes the turn on. The next in line
-///           is first all the same where it sleeps or has waited out the grace, and no two waiters change places.
-///           origin: two CPUs of an AMD EPYC guest, 12 lines inside, M acquires/s, without / with / by the mutex: 2 threads 7 / 22 / 6, 4
-///           threads 2 to 8 / 16 / 6, 16 threads 1 to 5 / 15 / 6; of spins, 1000 / 4000: 16 threads 6 / 15
+///           fifty nanoseconds. So who leaves may come back before the next in line, if it does so at once; who then only tries, or has
+///           been there in vain (it looks for something, and others in line have something to do), passes the turn on. The next in line
+///           is first all the same where it sleeps, or has seen that nobody comes back, and no two waiters change places.
+///   Tenant  Threads that come as soon as they have left meet a lock that is free, every other time, and take those lines from each other
+///           with each pass. So who has come `streak` times in a row keeps the turn although nobody is in line, and over those that are
+///           away, until it was there in vain `vain` times in a row, or gives up; or until the next in line has yielded `stay` times and takes the turn.
+///           It looks for a tenant that is gone seldom, and less and less often: every look takes a line from who is inside. Where
+///           nobody is in line, who tries takes the turn after `tries` tries, of all who try, that find it kept and nobody come back.
+///           origin: two threads of a rank that send windows of 64 messages to themselves, M/s, without and with tenants: on two CPUs of an
+///           AMD EPYC guest 3 and 7, where one has 8 to 10; on 16 of an Intel Xeon's 1.2 and 4, four threads 0.9 and 3.8, 16 0.4 and 3.7
 ///   Order   One hand-over: release stores serving (release), the next holder loads it (acquire); or release makes kept odd (release), and
 ///           whoever makes it even (acquire) is the holder: by one read-modify-write, so one of them. A waiter that sleeps is
 ///           reached through its bell (world/bell.hpp, Dekker): the release either sees it armed and wakes, or the
@@ -44,7 +49,7 @@
 ///           is fence_mode::both.
 ///   Mutex   by_mutex(), before the first use, puts the system's mutex in the place of tickets, bells and bias, for who asks for it
 ///           at run time (MPT_TICKET): in the order that the system likes. Who has the bias pays nothing for that choice.
-///   Memory  three lines, the bells and the places; shared memory is fine: the owner's number is unique on the machine, and a mode that is not
+///   Memory  four lines, the bells and the places; shared memory is fine: the owner's number is unique on the machine, and a mode that is not
 ///           `both` says that all processes which map the lock have registered (core/fences.hpp).
 ///   Limit   A release still looks at its bell after the next holder may have come: the lock's memory outlives the last
 ///           release. At most 2^32 - 1 threads wait. A holder that dies keeps the lock.
@@ -68,10 +73,12 @@ namespace mpt::inline v0::lock {
 /// Patience: how often a thread leaves the lock with nobody in between before it may enter by plain stores (lock/bias.hpp): what so
 /// many tickets cost more is what a revocation costs, a microsecond or two.
 /// Passes: how often a waiter that yields may be passed by. Places: where waiters say that they yield: more than there may be waiters, for
-/// who finds its place taken stays in line. Keeps: how often in a row a holder comes back before others. Grace: looks, half a
-/// microsecond.
+/// who finds its place taken stays in line. Keeps: how often in a row a holder comes back before others: some milliseconds, where nobody
+/// takes its turn. Grace: looks, half a microsecond, before the first for a turn that was kept. Streak, Vain, Stay, Tries: see Tenant; Stay
+/// is some 300 microseconds where nobody needs the CPU.
 template <std::uint32_t Spins = 4000, std::uint32_t Yields = 200, std::uint32_t Bells = 8, std::uint32_t Patience = 256,
-          std::uint32_t Passes = 16, std::uint32_t Places = 64, std::uint32_t Keeps = 64, std::uint32_t Grace = 512>
+          std::uint32_t Passes = 16, std::uint32_t Places = 64, std::uint32_t Keeps = 65536, std::uint32_t Grace = 512,
+          std::uint32_t Streak = 8, std::uint32_t Vain = 128, std::uint32_t Stay = 1000, std::uint32_t Tries = 8>
 struct basic_ticket {
     static_assert(Bells > 0 && (Bells & (Bells - 1)) == 0, "mpt::lock::ticket: the number of bells is a power of two");
     static_assert(Places > 0 && (Places & (Places - 1)) == 0, "mpt::lock::ticket: the number of places is a power of two");
@@ -86,14 +93,19 @@ struct basic_ticket {
         static_assert(atomic<std::uint32_t>::is_always_lock_free && atomic<std::uint64_t>::is_always_lock_free,
                       "mpt::lock::ticket: a lock in shared memory must not hide a mutex");
         static constexpr nanoseconds longest_sleep{100'000'000}; // see Wake
+        static constexpr std::uint32_t apart = 32;               // yields from one look after a kept turn to the next
 
         alignas(cache_line) atomic<std::uint32_t> next_{0};    // arrivals write
         alignas(cache_line) atomic<std::uint32_t> serving_{0}; // the holder writes, the waiters spin
+        alignas(cache_line) atomic<std::uint64_t> tried_{0};   // who tries writes: kept_, and how often it was found so
         alignas(cache_line) atomic<std::uint64_t> owner_{0};   // the holder writes its number, 0 when it goes
         atomic<std::uint64_t> keeper_{0};                      // who has kept its turn
         atomic<std::uint32_t> kept_{0};                        // odd: it is kept. By the holder, and who becomes it
         std::uint32_t depth_ = 0;                              // the holder's by ticket
-        std::uint32_t returns_ = 0;   // the holder's: how often a turn was kept, since others had theirs
+        // The holder's: how often a turn was kept, since others had theirs; how often its keeper has come in a row, not in vain; how often
+        // in vain, since; whether this time.
+        std::uint32_t returns_ = 0, row_ = 0, vain_ = 0;
+        bool in_vain_ = false;
         fence_mode mode_, bias_mode_; // the latter the holder's
         bias<World, Patience> bias_{};
         [[no_unique_address]] World world_;
@@ -137,12 +149,18 @@ struct basic_ticket {
                 return bias_.leave();
             release_ticket();
         }
+        /// The holder, who has found nothing to do: this pass is none of a row of passes, and the turn others'.
+        [[gnu::always_inline]] void in_vain() noexcept { in_vain_ = true; }
+        /// Anyone who is not inside, and will not come back soon: a turn that it has kept is others'.
+        void give_up() noexcept {
+            if (!mutex_ && come_back(world_.self())) row_ = 0, pass_on();
+        }
 
     private:
         [[gnu::noinline]] void acquire_by_ticket(std::uint64_t me) noexcept {
+            if (come_back(me)) return own(me); // first, for a tenant does it every time
             if (again(me)) return;
             if (mutex_) return mutex_->acquire(no_node_), own(me);
-            if (come_back(me)) return own(me);
             for (std::uint32_t passes = 0;; ++passes) {
                 auto const mine = next_.fetch_add(1, std::memory_order_relaxed); // order: only uniqueness is needed
                 if (is_turn(mine) || wait_turn(mine, passes < Passes)) break;
@@ -153,12 +171,17 @@ struct basic_ticket {
         [[gnu::noinline]] bool try_by_ticket(std::uint64_t me) noexcept {
             if (again(me)) return true;
             if (mutex_) return mutex_->try_acquire(no_node_) && (own(me), true);
-            if (come_back(me)) return pass_on(), false;
+            if (come_back(me)) {
+                if (is_tenant()) return own(me), true;
+                return pass_on(), false;
+            }
             if (bias_.seems_taken()) return false;
-            auto free = serving_.load(std::memory_order_acquire);            // sync(ticket.hand-over): acquire
-            if (next_.load(std::memory_order_relaxed) != free) return false; // order: a hint, which leaves the line where it is
-            // order: only uniqueness; no later turn than `free` can have been served before its ticket was drawn
-            if (!next_.compare_exchange_strong(free, free + 1, std::memory_order_relaxed)) return false;
+            auto free = serving_.load(std::memory_order_acquire);    // sync(ticket.hand-over): acquire
+            auto const next = next_.load(std::memory_order_relaxed); // order: a hint, which leaves the line where it is
+            if (next == free + 1) {
+                if (!take_abandoned()) return false;
+            } else if (next != free || !next_.compare_exchange_strong(free, free + 1, std::memory_order_relaxed))
+                return false; // order: only uniqueness; no later turn than `free` can have been served before its ticket was drawn
             bool const alone = bias_.try_revoke(me, bias_mode_);
             if (alone) own(me);
             else pass_on();
@@ -169,18 +192,27 @@ struct basic_ticket {
             auto const me = owner_.load(std::memory_order_relaxed); // order: our own store
             owner_.store(0, std::memory_order_relaxed);             // order: read as our own number by us alone
             if (mutex_) return mutex_->release(no_node_);
-            if (keep_turn(me)) return;
-            bias_.earn(me, bias_mode_);
-            pass_on();
+            bool const vain = std::exchange(in_vain_, false);
+            count_pass(me, vain);
+            if (!keep_turn(me, vain)) pass_on();
+        }
+        bool is_tenant() const noexcept { return row_ >= Streak; } // the keeper
+        void count_pass(std::uint64_t me, bool vain) noexcept {
+            if (keeper_.load(std::memory_order_relaxed) != me) { // order: holders write it
+                keeper_.store(me, std::memory_order_relaxed);    // order: read as our own number by us alone
+                row_ = vain_ = 0;
+            }
+            if (!vain) row_ += is_tenant() ? 0 : 1, vain_ = 0;
+            else if (++vain_ >= Vain) row_ = 0;
         }
         /// Who leaves: true where the turn stays with it.
-        bool keep_turn(std::uint64_t me) noexcept {
-            auto const turn = serving_.load(std::memory_order_relaxed) + 1;           // order: only the holder writes it
-            if (returns_ == Keeps || next_.load(std::memory_order_relaxed) == turn || // order: a hint, either way is right
-                places_[turn % Places].load(std::memory_order_relaxed) == away(turn)) // order: the same
-                return false;
+        bool keep_turn(std::uint64_t me, bool vain) noexcept {
+            auto const turn = serving_.load(std::memory_order_relaxed) + 1;   // order: only the holder writes it
+            bool const alone = next_.load(std::memory_order_relaxed) == turn; // order: a hint, either way is right
+            bool keeps = returns_ != Keeps && (is_tenant() || (!alone && !vain && !is_away(turn)));
+            if ((alone || !keeps) && bias_.earn(me, bias_mode_)) keeps = false;
+            if (!keeps) return false;
             ++returns_;
-            keeper_.store(me, std::memory_order_relaxed); // order: read as our own number by us alone
             // order: only the holder makes it odd
             kept_.store(kept_.load(std::memory_order_relaxed) + 1, std::memory_order_release); // sync(ticket.kept): release
             bells_[turn % Bells].ring(world_, mode_);
@@ -196,6 +228,17 @@ struct basic_ticket {
             return seen % 2 != 0 &&
                    kept_.compare_exchange_strong(seen, seen + 1, std::memory_order_acquire, // sync(ticket.kept): acquire
                                                  std::memory_order_relaxed); // order: refused, nothing hangs on it
+        }
+        /// Who tries, while nobody is in line: true where it has taken a turn whose keeper is gone.
+        bool take_abandoned() noexcept {
+            auto const now = kept_.load(std::memory_order_relaxed); // order: the exchange decides
+            if (now % 2 == 0) return false;
+            auto const before = tried_.load(std::memory_order_relaxed); // order: a hint
+            auto const tries = before >> 32 == now ? before + 1 : std::uint64_t{now} << 32 | 1;
+            tried_.store(tries, std::memory_order_relaxed); // order: a hint
+            if (static_cast<std::uint32_t>(tries) < Tries || !take_kept(now)) return false;
+            returns_ = 0;
+            return true;
         }
         void pass_on() noexcept {
             returns_ = 0;
@@ -220,18 +263,27 @@ struct basic_ticket {
         bool is_turn(std::uint32_t mine) const noexcept {
             return serving_.load(std::memory_order_acquire) == mine; // sync(ticket.hand-over): acquire
         }
-        /// What a waiter has seen of a kept turn, and how often it has looked.
-        struct grace {
-            std::uint32_t looks = 0, kept = 0;
+        /// What a waiter has seen of kept_, when it looks again, and whether its last look found something else.
+        struct watch {
+            std::uint32_t looks = 0, next = Grace, kept = 0;
+            bool busy = true;
         };
-        /// A look of a waiter that is awake: with each `apart`th it looks after a kept turn, too.
-        bool is_turn(std::uint32_t mine, grace& g, std::uint32_t apart) noexcept {
-            auto const turn = serving_.load(std::memory_order_acquire); // sync(ticket.hand-over): acquire
-            if (turn == mine) return true;
-            if (turn + 1 != mine || ++g.looks % apart != 0) [[likely]]
-                return false;
+        bool is_next(std::uint32_t mine) const noexcept {
+            return serving_.load(std::memory_order_relaxed) + 1 == mine; // order: the exchange acquires
+        }
+        /// The next in line: true where it has taken a turn whose keeper is gone.
+        bool take_over(std::uint32_t mine, watch& w) noexcept {
             auto const now = kept_.load(std::memory_order_relaxed); // order: the exchange decides
-            return std::exchange(g.kept, now) == now && take_turn(mine, now);
+            w.busy = std::exchange(w.kept, now) != now;
+            return !w.busy && take_turn(mine, now);
+        }
+        /// A look of a waiter that is awake.
+        bool look(std::uint32_t mine, watch& w) noexcept {
+            if (is_turn(mine)) return true;
+            if (!is_next(mine) || ++w.looks < w.next) [[likely]]
+                return false;
+            w.next *= 2;
+            return take_over(mine, w);
         }
         /// The next in line takes a kept turn.
         bool take_turn(std::uint32_t mine, std::uint32_t kept) noexcept {
@@ -239,6 +291,10 @@ struct basic_ticket {
             returns_ = 0;
             serving_.store(mine, std::memory_order_relaxed); // order: those in line see who is next, and nothing hangs on it
             return true;
+        }
+        /// A hint; and a line that waiters write with each yield.
+        bool is_away(std::uint32_t turn) const noexcept {
+            return places_[turn % Places].load(std::memory_order_relaxed) == away(turn); // order: a hint
         }
         /// The holder: true where the waiter of that turn is away, and has lost it.
         bool pass_by(std::uint32_t turn) noexcept {
@@ -259,26 +315,23 @@ struct basic_ticket {
         }
         /// False: the turn is lost.
         [[gnu::noinline]] bool wait_turn(std::uint32_t mine, bool may_pass) noexcept {
-            grace g;
-            for (std::uint32_t i = 0; i < Spins; ++i)
-                if (is_turn(mine, g, Grace)) return true;
-            for (std::uint32_t i = 0; i < Yields; ++i) {
-                if (!yield_at(mine, may_pass)) return false;
-                if (is_turn(mine, g, 1)) return true; // a yield is a grace
-            }
             auto& bell = bells_[mine % Bells];
-            while (true) {
+            for (std::uint32_t yields = Yields;; yields = 0) { // who was woken is next, or the bell is another's
+                watch w;
+                for (std::uint32_t i = 0; i < Spins; ++i)
+                    if (look(mine, w)) return true;
+                for (std::uint32_t i = 0; i < yields || (i < Stay && w.busy && is_next(mine)); ++i) {
+                    if (!yield_at(mine, may_pass)) return false;
+                    if (is_turn(mine) || (i % apart == 0 && is_next(mine) && take_over(mine, w))) return true;
+                }
                 auto const seen = bell.arm(mode_);
                 if (is_turn(mine) || takes_at_once(mine)) return true;
                 bell.sleep(world_, seen, longest_sleep);
-                for (std::uint32_t i = 0; i < Spins; ++i) // a turn that was kept may be so again, and each time would wake us
-                    if (is_turn(mine, g, Grace)) return true;
             }
         }
         /// Who would sleep, and be woken: the next in line does not.
         bool takes_at_once(std::uint32_t mine) noexcept {
-            return serving_.load(std::memory_order_relaxed) + 1 == mine && // order: the exchange acquires
-                   take_turn(mine, kept_.load(std::memory_order_relaxed)); // order: the exchange decides
+            return is_next(mine) && take_turn(mine, kept_.load(std::memory_order_relaxed)); // order: the exchange decides
         }
     };
 };

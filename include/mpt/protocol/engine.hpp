@@ -245,7 +245,7 @@ private:
 
     void complete(request& r) noexcept {
         r.at = phase::idle;
-        r.complete = true;
+        r.end();
         if ((asleep_ | r.berth) != 0) [[unlikely]]
             wake_over(r);
         if (r.completed) r.completed(r);

@@ -5,9 +5,10 @@
 ///   their arguments), a progress function (collective schedules, agents) and a completion function.
 ///
 ///   States   `phase` is the engine's view (which list it is on); `state` the protocol machine's, as a number.
-///   Writers  only its own lane, under the lane's lock.
+///   Writers  only its own lane, under the lane's lock; whoever waits for it outside may ask whether it seems to be over.
 ///   Tests    test/protocol_request_test.cpp
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -111,6 +112,15 @@ struct request : list_node, posted_hook {
     void (*completed)(request&) noexcept = nullptr;             // called once, by the engine, under the lane's lock
     status (*provide)(request&, std::uint64_t bytes) = nullptr; // receive of unknown size: sets `into` when the size is known
     void* user = nullptr;
+
+    /// Its own lane, under the lock: it is complete.
+    void end() noexcept {
+        std::atomic_ref{complete}.store(true, std::memory_order_relaxed);
+    } // order: a hint for who asks seems_over()
+    /// Who waits for it, outside: a hint to come in and see.
+    bool seems_over() const noexcept {
+        return std::atomic_ref{const_cast<bool&>(complete)}.load(std::memory_order_relaxed); // order: a hint
+    }
 };
 
 } // namespace mpt::inline v0::protocol

@@ -10,8 +10,7 @@
 ///   waits, who looks there itself (not always: it may be in code of the user's). So threads that each have a lane seldom meet in a lock.
 ///
 ///   No thread waits while it holds the lock, and none that only looks stands in line for it while another is inside, who moves
-///   everybody's messages: it looks again later, and gets in line only after most_refusals times. A line of threads that look
-///   would have to be run through by each that has something to do, asleep or not. Where several threads wait on a lane, they look
+///   everybody's messages: see stack/visit.hpp. Where several threads wait on a lane, they look
 ///   a few times and then yield: whoever they wait for may need the CPU, and one of them is enough to look.
 ///
 ///   What a rank that waits does for others beside moving messages (memory that they do not reach: rma/agent.hpp) are hooks, run where
@@ -43,6 +42,7 @@
 #include <mpt/stack/crowd.hpp>
 #include <mpt/stack/figures.hpp>
 #include <mpt/stack/stack.hpp>
+#include <mpt/stack/visit.hpp>
 #include <mpt/stack/wait_hooks.hpp>
 #include <mpt/stack/waiting.hpp>
 #include <mpt/wait/yields.hpp>
@@ -83,14 +83,16 @@ public:
         company others{here_, *crowd_};
         presence_type here{engine_.berths(), world_, lock_};
         auto const is_over = [&] { return done(engine_) && (here.go(), true); };
-        for (std::uint32_t turns = 1, refusals = 0;; ++turns) {
+        visitor look{world_, lock_, over};
+        for (std::uint32_t turns = 1;; ++turns) {
             std::size_t moved = 0;
-            if (visit const inside{lock_, refusals}; inside) {
+            if (visit const inside{look}; inside) {
                 if (is_over()) break;
                 if (over_) [[unlikely]]
                     job_.follow_abort();
                 moved = engine_.progress();
                 if (moved != 0 && is_over()) break;
+                if (moved == 0) say_in_vain(lock_);
                 here.come();
             }
             if (moved == 0) moved = run_errands(&here) + run_hooks();
@@ -110,6 +112,7 @@ public:
             auto const step = w.next();
             spins = step == wait_step::spin;
             if (spins) continue;
+            give_up(lock_);
             if (step == wait_step::sleep) turns |= apart - 1; // the next look is at all
             said.tell(about);
             if (step == wait_step::yield) give_way(w, came_back);
@@ -166,8 +169,8 @@ public:
     }
     /// One round of progress, for who holds the lock by enter().
     void step() noexcept {
-        if (!over_) [[likely]]
-            engine_.progress();
+        if (!over_ && engine_.progress() == 0) [[likely]]
+            say_in_vain(lock_);
     }
     /// Throws when the job was ended: for those that ask again and again instead of waiting.
     void follow() {
@@ -250,12 +253,13 @@ public:
     /// The threads of the rank that wait in all lanes, where there are others.
     crowd& of_rank() noexcept { return *crowd_; }
     bool has_others() const noexcept { return all_.size() > 1; }
+    /// For a look that has found nothing, under the lock. True: a thread waits here, and looks, too.
+    bool looked_in_vain() noexcept { return say_in_vain(lock_), is_waited_on(); }
     /// For paths that hold the lock by themselves, and for tests.
     lock_type& lock() noexcept { return lock_; }
     engine_type& engine() noexcept { return engine_; }
 
 private:
-    static constexpr std::uint32_t most_refusals = 16;
     static constexpr std::uint32_t apart = 32; // looks at our own lane for one at the others
     enum class whom : std::uint8_t { all, unattended };
     std::size_t serve(whom which, presence_type* here = nullptr) noexcept {
@@ -269,6 +273,7 @@ private:
         std::size_t moved = 0;
         if (!other.over_) [[likely]]
             moved = other.engine_.progress();
+        if (moved == 0) say_in_vain(other.lock_);
         other.lock_.release(n);
         return moved + other.run_errands(here);
     }
@@ -277,23 +282,6 @@ private:
         if (turn % 16 == 0) return serve(whom::all, &here);
         return spins ? serve(*all_[turn % all_.size()], whom::unattended, &here) : serve(whom::unattended, &here);
     }
-    /// A look inside, by a thread that waits. False: another is inside, and this one has not asked often enough to stand in line.
-    class visit {
-        lock_type& lock_;
-        [[no_unique_address]] typename lock_type::node node_{};
-        bool inside_;
-
-    public:
-        visit(lock_type& l, std::uint32_t& refusals) noexcept : lock_{l}, inside_{l.try_acquire(node_)} {
-            if (!inside_ && ++refusals == most_refusals) lock_.acquire(node_), inside_ = true;
-            if (inside_) refusals = 0;
-        }
-        ~visit() {
-            if (inside_) lock_.release(node_);
-        }
-        visit(visit const&) = delete;
-        explicit operator bool() const noexcept { return inside_; }
-    };
     /// A yield of a wait, which sleeps from now on if it took a time slice, or one did lately. One look at the clock for each of a row.
     void give_way(typename Stack::wait_type& w, nanoseconds& came_back) noexcept {
         if (facts().yields == ~std::uint32_t{0}) return give_way(); // who is told to yield for ever does so

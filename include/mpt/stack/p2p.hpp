@@ -355,8 +355,8 @@ private:
         going = e.quiet();
         if (!going) return {};
         auto const seen = e.receive_now(from, context_, label, into, room);
-        if (!seen && lane_->is_waited_on()) [[unlikely]]
-            going = false; // they look already: see lane::wait
+        if (!seen && lane_->looked_in_vain()) [[unlikely]]
+            going = false; // others look already: see lane::wait
         return seen;
     }
     [[gnu::always_inline]] protocol::received spin_for(rank from, tag label, std::byte* into, std::size_t room) const noexcept {

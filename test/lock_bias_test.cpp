@@ -90,14 +90,42 @@ TEST(bias, is_taken_away_by_one_heavy_barrier_and_earned_again_in_twice_the_time
     }
 }
 
-TEST(bias, has_one_favourite_for_good) {
+TEST(bias, has_one_favourite_until_that_comes_by_the_locks_own_ways) {
     bias b;
     leave_as_holder(b, ann, 4);
     b.revoke(world, bob, sleeper);
     leave_as_holder(b, bob, 1000);
-    EXPECT_FALSE(b.enter(bob));
-    leave_as_holder(b, ann, 8);
-    EXPECT_TRUE(b.enter(ann));
+    EXPECT_FALSE(b.enter(bob)) << "ann may be about to enter";
+    leave_as_holder(b, ann, 1);
+    EXPECT_FALSE(b.enter(ann));
+    leave_as_holder(b, bob, 7);
+    EXPECT_FALSE(b.enter(bob)) << "ann was revoked, so eight times";
+    leave_as_holder(b, bob, 1);
+    ASSERT_TRUE(b.enter(bob));
+    EXPECT_FALSE(b.enter(ann));
+    EXPECT_TRUE(b.seems_taken());
+    b.leave();
+    EXPECT_FALSE(b.seems_taken());
+}
+
+TEST(bias, is_earned_sooner_again_where_it_was_much_used) {
+    bias b;
+    leave_as_holder(b, ann, 4);
+    for (int used : {3, 5000}) {
+        for (int i = 0; i < used; ++i) {
+            ASSERT_TRUE(b.enter(ann));
+            ASSERT_TRUE(b.enter(ann));
+            b.leave(), b.leave();
+        }
+        int const patience = used < 10 ? 8 : 4;
+        b.revoke(world, bob, sleeper);
+        leave_as_holder(b, bob, 1);
+        leave_as_holder(b, ann, patience - 1);
+        EXPECT_FALSE(b.enter(ann)) << used;
+        leave_as_holder(b, ann, 1);
+        EXPECT_TRUE(b.enter(ann)) << used;
+        b.leave();
+    }
 }
 
 TEST(bias, stays_where_a_visitor_that_does_not_wait_finds_the_favourite_inside) {

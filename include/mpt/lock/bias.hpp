@@ -10,11 +10,12 @@
 ///        inside = 0
 ///
 ///   Grant   To the holder that leaves the lock for the `Patience`th time with nobody in between, or at once to one that is known to be
-///           alone (a program of one thread). Every revocation doubles that number, so that threads that take turns pay for few
-///           barriers. The first grant chooses the favourite, for good: a favourite that was preempted before it wrote `inside` writes
-///           late, and no later one may be harmed by it.
+///           alone (a program of one thread). Every revocation of a bias that was little used doubles that number, so that threads that
+///           take turns pay for few barriers, and every other one halves it.
 ///   States  granted_ changes only under the lock's own ways, so its writers are ordered; inside_, the depth of the favourite's
-///           stay, is written by the favourite alone.
+///           stay and how often it has been there, is written by the favourite alone. It stays the favourite when its bias is revoked: it
+///           may have been preempted before it wrote `inside`, and write late, and no other may be harmed by it. When it comes by the
+///           lock's own ways itself, all that it wrote is written, and it is the favourite no more.
 ///   Order   Dekker between granted_ and inside_ (core/fences.hpp, with the visitor as the sleeper): either the favourite's
 ///           second look sees the revocation, or the visitor sees it inside. bias.hand-over: what the favourite did inside, the
 ///           visitor sees; its retreat releases too, for the visitor may read that store and not the one before. The favourite
@@ -25,10 +26,11 @@
 ///           and the rest of the favourite's stay.
 ///   Memory  shared memory is fine where all who take the lock have registered (register_heavy): fence_mode::sleeper says so.
 ///   Limit   No bias where the mode is fence_mode::both, for then the favourite would have to fence, which costs as much as a
-///           read-modify-write; and none under ThreadSanitizer, where heavy() does nothing. Where one thread was alone first and
-///           another is from then on, the other one has no bias. A favourite that dies inside keeps the lock.
+///           read-modify-write; and none under ThreadSanitizer, where heavy() does nothing. Where a favourite never comes back,
+///           nobody else has the bias. A favourite that dies inside keeps the lock.
 ///   Tests   test/lock_bias_test.cpp, test/model/ticket_model_test.cpp, test/stress/lock_bias_stress_test.cpp
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include <mpt/core/fences.hpp>
@@ -45,10 +47,11 @@ template <class World, std::uint32_t Patience> class bias {
 
     atomic<std::uint64_t> granted_{0};   // who may enter by plain stores; 0: nobody
     atomic<std::uint64_t> favourite_{0}; // to whom it may be granted; 0: to anybody
-    atomic<std::uint32_t> inside_{0};    // how deep the favourite is inside; written by the favourite only
+    atomic<std::uint64_t> inside_{0};    // how deep the favourite is inside, and stays: written by the favourite only
     std::uint32_t patience_ = Patience;  // the rest is the holder's
     std::uint32_t alone_ = 0;            // how often `last_` has left since another did
     std::uint64_t last_ = 0;
+    std::uint64_t stays_ = 0; // of favourites, until the last grant
 
 public:
     // --- the favourite -------------------------------------------------------------------------------------------------------
@@ -56,25 +59,25 @@ public:
     [[gnu::always_inline]] bool enter(std::uint64_t me) noexcept {
         if constexpr (fences::invisible) return false;
         if (granted_.load(std::memory_order_relaxed) != me) return false; // order: a first look; the second one counts
-        auto const depth = inside_.load(std::memory_order_relaxed);       // order: our own word
-        inside_.store(depth + 1, std::memory_order_relaxed);              // order: light() after it, heavy() on the other side
+        auto const before = inside_.load(std::memory_order_relaxed);      // order: our own word
+        inside_.store(before + 1, std::memory_order_relaxed);             // order: light() after it, heavy() on the other side
         fences::light(fence_mode::sleeper);
         if (granted_.load(std::memory_order_relaxed) == me) [[likely]] // order: light() before it, heavy() on the other side
             return true;
-        return stay_or_retreat(depth);
+        return stay_or_retreat(before);
     }
     /// Anyone: true where `me` is the favourite inside, whose bias was revoked meanwhile; it has then entered once more.
     bool enter_again(std::uint64_t me) noexcept {
         if (favourite_.load(std::memory_order_relaxed) != me) return false; // order: only our own store can read as `me`
-        auto const depth = inside_.load(std::memory_order_relaxed);         // order: our own word
-        if (depth == 0) return false;
-        inside_.store(depth + 1, std::memory_order_relaxed); // order: only 0 says anything to others
+        auto const before = inside_.load(std::memory_order_relaxed);        // order: our own word
+        if (depth_of(before) == 0) return false;
+        inside_.store(before + 1, std::memory_order_relaxed); // order: only depth 0 says anything to others
         return true;
     }
     /// The favourite that has entered.
     [[gnu::always_inline]] void leave() noexcept {
-        auto const depth = inside_.load(std::memory_order_relaxed); // order: our own word
-        inside_.store(depth - 1, std::memory_order_release);        // sync(bias.hand-over): release
+        auto const before = inside_.load(std::memory_order_relaxed); // order: our own word
+        inside_.store(before - 1 + stay, std::memory_order_release); // sync(bias.hand-over): release
     }
 
     /// Anyone: a hint that spares those who do not wait a revocation that would find the favourite inside.
@@ -109,6 +112,7 @@ public:
         alone_ = me == last_ ? alone_ + 1 : 1;
         last_ = me;
         if (alone_ >= patience_) grant(me, mode);
+        else resign(me);
         return granted_.load(std::memory_order_relaxed) == me; // order: written by holders only
     }
     /// At once, to who says that nobody else will come soon.
@@ -116,14 +120,30 @@ public:
         if (fences::invisible || mode != fence_mode::sleeper) return;
         auto const chosen = favourite_.load(std::memory_order_relaxed);   // order: written by holders only
         if (chosen == 0) favourite_.store(me, std::memory_order_relaxed); // order: read as our own number by us alone
-        if (chosen == 0 || chosen == me)
-            granted_.store(me, std::memory_order_relaxed); // order: only the favourite, and that is we, enters by it
+        if (chosen != 0 && chosen != me) return;
+        stays_ = stays();
+        granted_.store(me, std::memory_order_relaxed); // order: only the favourite, and that is we, enters by it
     }
 
 private:
     static constexpr std::uint32_t most_patience = std::uint32_t{1} << 31;
+    static constexpr std::uint64_t stay = std::uint64_t{1} << 24; // the depth lies below
+    static constexpr std::uint64_t many = 16;                     // stays for each one that earned the bias
 
-    bool is_inside() const noexcept { return inside_.load(std::memory_order_acquire) != 0; } // sync(bias.hand-over): acquire
+    static std::uint64_t depth_of(std::uint64_t inside) noexcept { return inside % stay; }
+    bool is_inside() const noexcept {
+        return depth_of(inside_.load(std::memory_order_acquire)) != 0;
+    } // sync(bias.hand-over): acquire
+    /// How often a favourite has left, inner stays too.
+    std::uint64_t stays() const noexcept {
+        return inside_.load(std::memory_order_relaxed) / stay;
+    } // order: it was seen to be outside
+    /// The holder, by the lock's own ways, whose bias is revoked or was never granted: not in the middle of enter().
+    void resign(std::uint64_t me) noexcept {
+        if (granted_.load(std::memory_order_relaxed) == me) return; // order: written by holders only
+        if (favourite_.load(std::memory_order_relaxed) == me)       // order: the same
+            favourite_.store(0, std::memory_order_relaxed);         // order: whoever is next got the lock after us
+    }
     /// Whose it was; 0: nobody else's.
     std::uint64_t take_away(std::uint64_t me, fence_mode mode) noexcept {
         auto const whose = granted_.load(std::memory_order_relaxed); // order: written by holders only
@@ -134,11 +154,13 @@ private:
         return whose;
     }
     void be_patient() noexcept {
-        if (patience_ < most_patience) patience_ *= 2;
+        bool const little_used = stays() - stays_ < many * patience_;
+        if (!little_used) patience_ = std::max(patience_ / 2, Patience);
+        else if (patience_ < most_patience) patience_ *= 2;
     }
-    [[gnu::noinline]] bool stay_or_retreat(std::uint32_t depth) noexcept {
-        if (depth != 0) return true;                 // revoked while we are inside: the visitor waits
-        inside_.store(0, std::memory_order_release); // sync(bias.hand-over): release
+    [[gnu::noinline]] bool stay_or_retreat(std::uint64_t before) noexcept {
+        if (depth_of(before) != 0) return true;           // revoked while we are inside: the visitor waits
+        inside_.store(before, std::memory_order_release); // sync(bias.hand-over): release
         return false;
     }
 };

@@ -274,6 +274,23 @@ TEST(ticket, who_waits_takes_the_turn_of_a_tenant_that_always_comes_back_after_s
     tenant.join();
 }
 
+TEST(ticket, who_only_tries_gets_in_though_a_tenant_comes_back_each_time) {
+    constexpr std::uint32_t tries = 4, many = 64 * tries;
+    lock::basic_ticket<0, 0, 8, 256, 16, 64, 65536, 512, 8, 256, 0, tries>::type<patient> lock;
+    become_tenant(lock);
+    std::uint32_t refused = 0;
+    for (bool in = false; !in; refused += !in) {
+        ASSERT_LT(refused, many + 1);
+        { mpt::guard const here_again{lock}; }
+        std::thread{[&] {
+            decltype(lock)::node mine;
+            in = lock.try_acquire(mine);
+            if (in) lock.release(mine);
+        }}.join();
+    }
+    EXPECT_GT(refused, 10 * tries) << "the tenant was there all the time";
+}
+
 TEST(ticket, a_tenant_that_is_there_in_vain_is_one_no_more) {
     watchdog const dog{"a tenant that finds nothing"};
     constexpr int vain = 3;

@@ -119,7 +119,7 @@ public:
     void start_task(request& r) noexcept {
         r.kind = role::task;
         r.at = phase::working;
-        r.complete = false;
+        r.go_on();
         ++active_;
         tasks_.push_back(r);
     }

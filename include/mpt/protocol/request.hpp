@@ -5,14 +5,14 @@
 ///   their arguments), a progress function (collective schedules, agents) and a completion function.
 ///
 ///   States   `phase` is the engine's view (which list it is on); `state` the protocol machine's, as a number.
-///   Writers  only its own lane, under the lane's lock; whoever waits for it outside may ask whether it seems to be over.
+///   Writers  only its own lane, under the lane's lock; whoever waits for it may ask outside whether it is over.
 ///   Tests    test/protocol_request_test.cpp
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include <mpt/core/atomics.hpp>
 #include <mpt/core/cursor.hpp>
 #include <mpt/core/list.hpp>
 #include <mpt/protocol/matching.hpp>
@@ -113,13 +113,17 @@ struct request : list_node, posted_hook {
     status (*provide)(request&, std::uint64_t bytes) = nullptr; // receive of unknown size: sets `into` when the size is known
     void* user = nullptr;
 
-    /// Its own lane, under the lock: it is complete.
+    /// Its own lane, under the lock: it is complete; it is not, a task that goes on.
     void end() noexcept {
-        std::atomic_ref{complete}.store(true, std::memory_order_relaxed);
-    } // order: a hint for who asks seems_over()
-    /// Who waits for it, outside: a hint to come in and see.
-    bool seems_over() const noexcept {
-        return std::atomic_ref{const_cast<bool&>(complete)}.load(std::memory_order_relaxed); // order: a hint
+        native_atomics::atomic_ref{complete}.store(true, std::memory_order_release);
+    } // sync(request.over): release
+    void go_on() noexcept {
+        native_atomics::atomic_ref{complete}.store(false, std::memory_order_relaxed);
+    } // order: it was not complete before
+    /// Who waits for it, without the lock: whether it is complete.
+    bool is_over() const noexcept {
+        return native_atomics::atomic_ref{const_cast<bool&>(complete)}.load(
+            std::memory_order_acquire); // sync(request.over): acquire
     }
 };
 

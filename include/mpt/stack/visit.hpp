@@ -44,7 +44,7 @@ template <class World, class Lock> class visitor {
     }
     [[gnu::noinline]] void take_rest() const noexcept {
         auto const pauses = (over_ ? first : blind) * std::min(refusals_, longest);
-        for (std::uint32_t i = 0; i < pauses && !(over_ && over_->seems_over()); ++i) world_.pause();
+        for (std::uint32_t i = 0; i < pauses && !(over_ && over_->is_over()); ++i) world_.pause();
     }
 
 public:

@@ -59,9 +59,9 @@ using away_often = mpt::lock::basic_ticket<0, 2, 1, 256, 3, 2>;
 constexpr std::uint32_t never = ~std::uint32_t{0};
 using kept_once = mpt::lock::basic_ticket<2, 0, 1, 256, 1, 1, 1, 1, never>; // others are first every second time
 using kept_awake = mpt::lock::basic_ticket<3, 2, 1, 256, 1, 1, 2, 1, never>;
-using all_tenants = mpt::lock::basic_ticket<2, 1, 1, 256, 1, 1, 8, 1, 1, 1, 2, 1>; // who tries takes an abandoned turn at once
-using tenants_soon = mpt::lock::basic_ticket<0, 0, 2, 256, 1, 1, 3, 1, 2, 1, 3, 2>;
-using tenants_or_biased = mpt::lock::basic_ticket<1, 0, 1, 2, 1, 1, 8, 1, 1, 2, 1, 2>;
+using all_tenants = mpt::lock::basic_ticket<2, 1, 1, 256, 1, 1, 8, 1, 1, 1, 0, 0>; // who tries takes an abandoned turn at once
+using tenants_soon = mpt::lock::basic_ticket<0, 1, 2, 256, 1, 1, 3, 1, 2, 1, 1000, 0, 2>;
+using tenants_or_biased = mpt::lock::basic_ticket<1, 0, 1, 2, 1, 1, 8, 1, 1, 2, 0, 0>;
 using biased = mpt::lock::basic_ticket<0, 0, 1, 1>; // to whoever has just been in
 using biased_late = mpt::lock::basic_ticket<1, 1, 2, 2>;
 

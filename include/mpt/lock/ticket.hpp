@@ -29,10 +29,11 @@
 ///           is first all the same where it sleeps, or has seen that nobody comes back, and no two waiters change places.
 ///   Tenant  Threads that come as soon as they have left meet a lock that is free, every other time, and take those lines from each other
 ///           with each pass. So who has come `streak` times in a row keeps the turn although nobody is in line, and over those that are
-///           away, until it was there in vain `vain` times in a row, or gives up; or until the next in line has yielded `stay` times and takes the turn.
-///           It looks for a tenant that is gone seldom, and less and less often: every look takes a line from who is inside. Where
-///           nobody is in line, who tries takes the turn after `tries` tries, of all who try, that find it kept and nobody come back, or
-///           after 64 times as many that find it kept: a thread that only tries gets in, too.
+///           away, until it was there in vain `vain` times in a row, or gives up; or until the next in line has waited for `stay`: it
+///           claims its turn, and a release passes a claimed one on. The next in line looks for a tenant that is
+///           gone seldom, and less and less often: every look takes a line from who is inside. Where nobody is in line, who tries
+///           takes a turn that is as somebody found it `gone` before, and any that is kept at the `tries`th time: so who only tries gets
+///           in, too.
 ///           origin: two threads of a rank that send windows of 64 messages to themselves, M/s, without and with tenants: on two CPUs of an
 ///           AMD EPYC guest 3 and 7, where one has 8 to 10; on 16 of an Intel Xeon's 1.2 and 4, four threads 0.9 and 3.8, 16 0.4 and 3.7
 ///   Order   One hand-over: release stores serving (release), the next holder loads it (acquire); or release makes kept odd (release), and
@@ -48,8 +49,9 @@
 ///   Cost    by bias: two stores, some twenty instructions. By ticket, free: one read-modify-write to acquire; two stores and a
 ///           load to release, each of a line that is the holder's while nobody waits, and a full fence only where the node's mode
 ///           is fence_mode::both.
-///   Mutex   by_mutex(), before the first use, puts the system's mutex in the place of tickets, bells and bias, for who asks for it
-///           at run time (MPT_TICKET): in the order that the system likes. Who has the bias pays nothing for that choice.
+///   Mutex   by_mutex(), before the first use, puts the system's mutex in the place of tickets and bells, for who asks for it at run
+///           time (MPT_TICKET): in the order that the system likes. Nobody earns a bias there; a favoured caller has it until
+///           another comes, and pays nothing for that choice.
 ///   Memory  four lines, the bells and the places; shared memory is fine: the owner's number is unique on the machine, and a mode that is not
 ///           `both` says that all processes which map the lock have registered (core/fences.hpp).
 ///   Limit   A release still looks at its bell after the next holder may have come: the lock's memory outlives the last
@@ -75,11 +77,12 @@ namespace mpt::inline v0::lock {
 /// many tickets cost more is what a revocation costs, a microsecond or two.
 /// Passes: how often a waiter that yields may be passed by. Places: where waiters say that they yield: more than there may be waiters, for
 /// who finds its place taken stays in line. Keeps: how often in a row a holder comes back before others: some milliseconds, where nobody
-/// takes its turn. Grace: looks, half a microsecond, before the first for a turn that was kept. Streak, Vain, Stay, Tries: see Tenant; Stay
-/// is some 300 microseconds where nobody needs the CPU.
+/// claims its turn. Grace: looks, half a microsecond, before the first for a turn that was kept. Streak, Vain, Stay, Gone, Tries: see Tenant; Stay
+/// and Gone are microseconds.
 template <std::uint32_t Spins = 4000, std::uint32_t Yields = 200, std::uint32_t Bells = 8, std::uint32_t Patience = 256,
-          std::uint32_t Passes = 16, std::uint32_t Places = 64, std::uint32_t Keeps = 65536, std::uint32_t Grace = 512,
-          std::uint32_t Streak = 8, std::uint32_t Vain = 128, std::uint32_t Stay = 1000, std::uint32_t Tries = 8>
+          std::uint32_t Passes = 16, std::uint32_t Places = 64, std::uint32_t Keeps = 16384, std::uint32_t Grace = 512,
+          std::uint32_t Streak = 8, std::uint32_t Vain = 128, std::uint32_t Stay = 300, std::uint32_t Gone = 5,
+          std::uint32_t Tries = 512>
 struct basic_ticket {
     static_assert(Bells > 0 && (Bells & (Bells - 1)) == 0, "mpt::lock::ticket: the number of bells is a power of two");
     static_assert(Places > 0 && (Places & (Places - 1)) == 0, "mpt::lock::ticket: the number of places is a power of two");
@@ -94,18 +97,20 @@ struct basic_ticket {
         static_assert(atomic<std::uint32_t>::is_always_lock_free && atomic<std::uint64_t>::is_always_lock_free,
                       "mpt::lock::ticket: a lock in shared memory must not hide a mutex");
         static constexpr nanoseconds longest_sleep{100'000'000}; // see Wake
-        static constexpr std::uint32_t apart = 32;               // yields from one look after a kept turn to the next
+        static constexpr nanoseconds stay{1000 * std::int64_t{Stay}}, gone{1000 * std::int64_t{Gone}};
+        static constexpr nanoseconds apart{stay / 32}; // from one look after a kept turn to the next,
+        static constexpr std::uint32_t many = 64;      // or so many yields
 
-        /// Of those who tried and found the turn kept: what kept_ was, how often it was that, and how often it was kept.
+        /// Of those who tried and found the turn kept: what kept_ was, and how often that was so.
         struct tries {
-            std::uint32_t kept;
-            std::uint16_t same, all;
+            std::uint32_t kept, all;
         };
-        static constexpr std::uint16_t most_tries = 64 * Tries;
 
-        alignas(cache_line) atomic<std::uint32_t> next_{0};    // arrivals write
+        alignas(cache_line) atomic<std::uint32_t> next_{0}; // arrivals write
+        atomic<std::uint32_t> claimed_{0};                  // the next in line writes its ticket, once it has waited for long
         alignas(cache_line) atomic<std::uint32_t> serving_{0}; // the holder writes, the waiters spin
         alignas(cache_line) atomic<tries> tried_{tries{}};     // who tries writes
+        atomic<std::int64_t> tried_at_{0};                     // when somebody found kept_ so first, ns
         alignas(cache_line) atomic<std::uint64_t> owner_{0};   // the holder writes its number, 0 when it goes
         atomic<std::uint64_t> keeper_{0};                      // who has kept its turn
         atomic<std::uint32_t> kept_{0};                        // odd: it is kept. By the holder, and who becomes it
@@ -168,7 +173,7 @@ struct basic_ticket {
         [[gnu::noinline]] void acquire_by_ticket(std::uint64_t me) noexcept {
             if (come_back(me)) return own(me); // first, for a tenant does it every time
             if (again(me)) return;
-            if (mutex_) return mutex_->acquire(no_node_), own(me);
+            if (mutex_) return mutex_->acquire(no_node_), bias_.revoke(world_, me, bias_mode_), own(me);
             for (std::uint32_t passes = 0;; ++passes) {
                 auto const mine = next_.fetch_add(1, std::memory_order_relaxed); // order: only uniqueness is needed
                 if (is_turn(mine) || wait_turn(mine, passes < Passes)) break;
@@ -178,7 +183,7 @@ struct basic_ticket {
         }
         [[gnu::noinline]] bool try_by_ticket(std::uint64_t me) noexcept {
             if (again(me)) return true;
-            if (mutex_) return mutex_->try_acquire(no_node_) && (own(me), true);
+            if (mutex_) return mutex_->try_acquire(no_node_) && is_alone_with_mutex(me);
             if (come_back(me)) {
                 if (is_tenant()) return own(me), true;
                 return pass_on(), false;
@@ -217,7 +222,7 @@ struct basic_ticket {
         bool keep_turn(std::uint64_t me, bool vain) noexcept {
             auto const turn = serving_.load(std::memory_order_relaxed) + 1;   // order: only the holder writes it
             bool const alone = next_.load(std::memory_order_relaxed) == turn; // order: a hint, either way is right
-            bool keeps = returns_ != Keeps && (is_tenant() || (!alone && !vain && !is_away(turn)));
+            bool keeps = returns_ != Keeps && !is_claimed(turn) && (is_tenant() || (!alone && !vain && !is_away(turn)));
             if ((alone || !keeps) && bias_.earn(me, bias_mode_)) keeps = false;
             if (!keeps) return false;
             ++returns_;
@@ -225,6 +230,15 @@ struct basic_ticket {
             kept_.store(kept_.load(std::memory_order_relaxed) + 1, std::memory_order_release); // sync(ticket.kept): release
             bells_[turn % Bells].ring(world_, mode_);
             return true;
+        }
+        bool is_alone_with_mutex(std::uint64_t me) noexcept {
+            bool const alone = bias_.try_revoke(me, bias_mode_);
+            if (alone) own(me);
+            else mutex_->release(no_node_);
+            return alone;
+        }
+        bool is_claimed(std::uint32_t turn) const noexcept {
+            return claimed_.load(std::memory_order_relaxed) == turn; // order: a hint; seen late, the turn is kept once more
         }
         /// Whoever has kept the turn, or has found another's kept meanwhile.
         bool come_back(std::uint64_t me) noexcept {
@@ -241,11 +255,13 @@ struct basic_ticket {
         bool take_abandoned() noexcept {
             auto const now = kept_.load(std::memory_order_relaxed); // order: the exchange decides
             if (now % 2 == 0) return false;
-            auto t = tried_.load(std::memory_order_relaxed); // order: a hint
-            t.same = t.kept == now ? t.same + 1 : 1;
-            t.kept = now;
-            bool const takes = ++t.all >= most_tries || t.same >= Tries;
-            tried_.store(takes ? tries{} : t, std::memory_order_relaxed); // order: a hint
+            auto const before = tried_.load(std::memory_order_relaxed); // order: a hint
+            auto const moment = world_.now();
+            if (before.kept != now) tried_at_.store(moment.count(), std::memory_order_relaxed); // order: a hint
+            bool const is_gone = before.kept == now &&
+                                 moment.count() - tried_at_.load(std::memory_order_relaxed) >= gone.count(); // order: a hint
+            bool const takes = is_gone || before.all + 1 >= Tries;
+            tried_.store(takes ? tries{} : tries{now, before.all + 1}, std::memory_order_relaxed); // order: a hint
             if (!takes || !take_kept(now)) return false;
             returns_ = 0;
             return true;
@@ -269,6 +285,7 @@ struct basic_ticket {
         void own(std::uint64_t me) noexcept {
             owner_.store(me, std::memory_order_relaxed); // order: read as our own number by us alone
             depth_ = 1;
+            in_vain_ = false;
         }
         bool is_turn(std::uint32_t mine) const noexcept {
             return serving_.load(std::memory_order_acquire) == mine; // sync(ticket.hand-over): acquire
@@ -276,7 +293,7 @@ struct basic_ticket {
         /// What a waiter has seen of kept_, when it looks again, and whether its last look found something else.
         struct watch {
             std::uint32_t looks = 0, next = Grace, kept = 0;
-            bool busy = true;
+            bool busy = false;
         };
         bool is_next(std::uint32_t mine) const noexcept {
             return serving_.load(std::memory_order_relaxed) + 1 == mine; // order: the exchange acquires
@@ -326,18 +343,38 @@ struct basic_ticket {
         /// False: the turn is lost.
         [[gnu::noinline]] bool wait_turn(std::uint32_t mine, bool may_pass) noexcept {
             auto& bell = bells_[mine % Bells];
+            patience p;
             for (std::uint32_t yields = Yields;; yields = 0) { // who was woken is next, or the bell is another's
                 watch w;
                 for (std::uint32_t i = 0; i < Spins; ++i)
                     if (look(mine, w)) return true;
-                for (std::uint32_t i = 0; i < yields || (i < Stay && w.busy && is_next(mine)); ++i) {
-                    if (!yield_at(mine, may_pass)) return false;
-                    if (is_turn(mine) || (i % apart == 0 && is_next(mine) && take_over(mine, w))) return true;
+                for (std::uint32_t i = 0; i < yields || (w.busy && is_next(mine)); ++i) {
+                    if (!yield_at(mine, may_pass && !p.claims)) return false;
+                    if (is_turn(mine) || (wears_out(mine, p, i) && take_over(mine, w))) return true;
                 }
+                wears_out(mine, p, 0);
                 auto const seen = bell.arm(mode_);
                 if (is_turn(mine) || takes_at_once(mine)) return true;
                 bell.sleep(world_, seen, longest_sleep);
             }
+        }
+        /// Of a waiter: when it became the next in line, when it looked after a kept turn, and whether it has claimed it.
+        struct patience {
+            nanoseconds since{}, looked{};
+            bool claims = false;
+        };
+        /// Of the next in line: it claims its turn when it has waited for long. True: it is time to look after a kept turn.
+        bool wears_out(std::uint32_t mine, patience& p, std::uint32_t yields) noexcept {
+            if (!is_next(mine)) return false;
+            auto const now = world_.now();
+            if (p.since == nanoseconds{}) p.since = now;
+            if (!p.claims && now - p.since >= stay) {
+                p.claims = true;
+                claimed_.store(mine, std::memory_order_relaxed); // order: see is_claimed
+            }
+            if (!p.claims && now - p.looked < apart && yields % many != many - 1) return false;
+            p.looked = now;
+            return true;
         }
         /// Who would sleep, and be woken: the next in line does not.
         bool takes_at_once(std::uint32_t mine) noexcept {

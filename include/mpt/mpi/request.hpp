@@ -246,7 +246,7 @@ template <request_range R> std::optional<std::size_t> wait_any(R&& requests) {
     if (!first->native()) return std::ranges::distance(std::ranges::begin(requests), first);
     std::optional<std::size_t> ready;
     auto& home = first->wire()->on(); // whose wait serves the other lanes, and looks at them while it sleeps
-    // Completions on another lane lie under its lock, for which we must not wait while we hold that of ours.
+    // Of another lane's lock we must not wait while we hold that of ours.
     auto const is_complete = [&home](auto const& r) {
         if (!r.native()) return true;
         return &r.wire()->on() == &home ? r.native()->complete : r.wire()->on().peek(*r.native());

@@ -115,14 +115,14 @@ struct request : list_node, posted_hook {
 
     /// Its own lane, under the lock: it is complete; it is not, a task that goes on.
     void end() noexcept {
-        native_atomics::atomic_ref{complete}.store(true, std::memory_order_release);
+        native_atomics::atomic_ref<bool>{complete}.store(true, std::memory_order_release);
     } // sync(request.over): release
     void go_on() noexcept {
-        native_atomics::atomic_ref{complete}.store(false, std::memory_order_relaxed);
+        native_atomics::atomic_ref<bool>{complete}.store(false, std::memory_order_relaxed);
     } // order: it was not complete before
     /// Who waits for it, without the lock: whether it is complete.
     bool is_over() const noexcept {
-        return native_atomics::atomic_ref{const_cast<bool&>(complete)}.load(
+        return native_atomics::atomic_ref<bool>{const_cast<bool&>(complete)}.load(
             std::memory_order_acquire); // sync(request.over): acquire
     }
 };

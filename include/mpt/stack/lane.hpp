@@ -267,8 +267,8 @@ private:
         std::size_t moved = 0;
         if (!other.over_) [[likely]]
             moved = other.engine_.progress();
-        if (moved == 0) say_in_vain(other.lock_);
         other.lock_.release(n);
+        give_up(other.lock_); // not ours to stay in
         return moved + other.run_errands(here);
     }
     /// The turn'th time of a wait. Who spins looks at one of them, or each time would fetch a line of all.

@@ -4,7 +4,7 @@
 ///                  `-- refused: rest, until the request that it waits for is over; 64, 128, 192, then 256 pauses at most
 ///                               the 32nd time in a row: stand in line
 ///
-///   Whoever is inside moves everybody's messages. So a thread that only looks does not stand in line for the lock: a line of threads that
+///   Whoever is inside moves everybody's messages, or will when it waits. So a thread that only looks does not stand in line for the lock: a line of threads that
 ///   look would have to be run through by each that has something to do, asleep or not. Nor does it ask again at once, for
 ///   each question takes the lock's line from who is inside: it looks at its own request instead, whose line nobody else writes
 ///   before it is over.

@@ -9,7 +9,7 @@
 ///   L::fair             bool      waiters enter in the order in which they came                        -
 ///   L::type<W>(w, mode) -         made in place and never moved; mode: who fences, may be left out   its owner
 ///   l.acquire(n)        -         returns when the caller holds the lock                             anyone
-///   l.try_acquire(n)    bool      never waits; may refuse for a while what another left just now    anyone
+///   l.try_acquire(n)    bool      never waits; may refuse for a while what another left just now     anyone
 ///   l.release(n)        -         the last release lets the next waiter in                           the holder
 ///   l.in_vain()         -         may be left out: the holder has found nothing to do, so that       the holder
 ///                                 its coming again is no reason to let it in before others

@@ -35,7 +35,7 @@
 ///           takes a turn that is as somebody found it `gone` before, and any that is kept at the `tries`th time: so who only tries gets
 ///           in, too.
 ///           origin: two threads of a rank that send windows of 64 messages to themselves, M/s, without and with tenants: on two CPUs of an
-///           AMD EPYC guest 3 and 7, where one has 8 to 10; on 16 of an Intel Xeon's 1.2 and 4, four threads 0.9 and 3.8, 16 0.4 and 3.7
+///           AMD EPYC guest 3 and 5 to 8, where one has 8 to 10; on 16 of an Intel Xeon's 1.2 and 3.2, four threads 0.9 and 3.7, 16 0.4 and 2.7
 ///   Order   One hand-over: release stores serving (release), the next holder loads it (acquire); or release makes kept odd (release), and
 ///           whoever makes it even (acquire) is the holder: by one read-modify-write, so one of them. A waiter that sleeps is
 ///           reached through its bell (world/bell.hpp, Dekker): the release either sees it armed and wakes, or the
@@ -76,8 +76,8 @@ namespace mpt::inline v0::lock {
 /// Patience: how often a thread leaves the lock with nobody in between before it may enter by plain stores (lock/bias.hpp): what so
 /// many tickets cost more is what a revocation costs, a microsecond or two.
 /// Passes: how often a waiter that yields may be passed by. Places: where waiters say that they yield: more than there may be waiters, for
-/// who finds its place taken stays in line. Keeps: how often in a row a holder comes back before others: some milliseconds, where nobody
-/// claims its turn. Grace: looks, half a microsecond, before the first for a turn that was kept. Streak, Vain, Stay, Gone, Tries: see Tenant; Stay
+/// who finds its place taken stays in line. Keeps: how often in a row a holder comes back before others: a millisecond or so of short
+/// passes, where nobody claims its turn. Grace: looks, half a microsecond, before the first for a turn that was kept. Streak, Vain, Stay, Gone, Tries: see Tenant; Stay
 /// and Gone are microseconds.
 template <std::uint32_t Spins = 4000, std::uint32_t Yields = 200, std::uint32_t Bells = 8, std::uint32_t Patience = 256,
           std::uint32_t Passes = 16, std::uint32_t Places = 64, std::uint32_t Keeps = 16384, std::uint32_t Grace = 512,

@@ -4,10 +4,10 @@
 ///                  `-- refused: rest, until the request that it waits for is over; 64, 128, 192, then 256 pauses at most
 ///                               the 32nd time in a row: stand in line
 ///
-///   Whoever is inside moves everybody's messages, or will when it waits. So a thread that only looks does not stand in line for the lock: a line of threads that
-///   look would have to be run through by each that has something to do, asleep or not. Nor does it ask again at once, for
-///   each question takes the lock's line from who is inside: it looks at its own request instead, whose line nobody else writes
-///   before it is over.
+///   Whoever is inside moves everybody's messages, or will when it waits. So a thread that only looks does not stand in line for
+///   the lock: a line of threads that look would have to be run through by each that has something to do, asleep or not. Nor does it ask
+///   again at once, for each question takes the lock's line from who is inside: it looks at its own request instead, whose line
+///   nobody else writes before it is over.
 ///   origin: 2 ranks on 16 CPUs of an Intel Xeon, 8 bytes, half a round trip of each thread with its partner, us: 16 refusals and no rest /
 ///   64 and a rest: 4 threads a rank 5.5 / 1.2, 8 threads 13 / 2.4 to 6; rests that grow: 8 threads 2.2, 16 threads 7
 ///

@@ -172,31 +172,44 @@ struct woken_late : patient {
     void wake(native_atomics::atomic<std::uint32_t>&, int) const noexcept {}
 };
 
+/// A thread that has got in line and sleeps, until it is woken.
+template <class Lock> class one_asleep {
+    std::binary_semaphore sleeps_{0}, wakes_{0};
+    std::atomic<bool> inside_{false};
+    std::thread thread_;
+
+public:
+    explicit one_asleep(Lock& lock) {
+        woken_late::asleep = [this] { sleeps_.release(), wakes_.acquire(); };
+        thread_ = std::thread{[this, &lock] {
+            mpt::guard const g{lock};
+            inside_ = true;
+        }};
+        sleeps_.acquire();
+    }
+    bool inside() const { return inside_; }
+    void gets_in_when_it_is_woken() {
+        wakes_.release();
+        thread_.join();
+        EXPECT_TRUE(inside_);
+    }
+};
+
 TEST(ticket, lets_its_holder_come_back_before_the_next_in_line_but_not_for_ever) {
     watchdog const dog{"a turn that is kept"};
     constexpr std::uint32_t keeps = 5;
-    using type = without_tenants<0, 0, 16, keeps>::type<woken_late>;
-    type lock;
-    std::binary_semaphore sleeps{0}, wakes{0};
-    woken_late::asleep = [&] { sleeps.release(), wakes.acquire(); };
-    type::node mine;
+    without_tenants<0, 0, 16, keeps>::type<woken_late> lock;
+    decltype(lock)::node mine;
     lock.acquire(mine);
-    std::atomic<bool> inside{false};
-    std::thread waiter{[&] {
-        mpt::guard g{lock};
-        inside = true;
-    }};
-    sleeps.acquire();
+    one_asleep waiter{lock};
     for (std::uint32_t kept = 0; kept < keeps; ++kept) {
         lock.release(mine);
         lock.acquire(mine);
-        EXPECT_FALSE(inside);
+        EXPECT_FALSE(waiter.inside());
     }
     lock.release(mine);
     EXPECT_FALSE(lock.try_acquire(mine)) << "it is the other's turn, asleep or not";
-    wakes.release();
-    waiter.join();
-    EXPECT_TRUE(inside);
+    waiter.gets_in_when_it_is_woken();
 }
 
 TEST(ticket, whoever_only_tries_passes_a_kept_turn_on) {
@@ -341,27 +354,41 @@ TEST(ticket, a_tenant_that_is_there_in_vain_is_one_no_more) {
 
 TEST(ticket, who_looks_in_vain_leaves_its_turn_to_the_next_in_line) {
     watchdog const dog{"a look in vain"};
-    using type = lock::basic_ticket<0, 0>::type<woken_late>;
-    type lock;
-    std::binary_semaphore sleeps{0}, wakes{0};
-    woken_late::asleep = [&] { sleeps.release(), wakes.acquire(); };
-    type::node mine;
+    lock::basic_ticket<0, 0>::type<woken_late> lock;
+    decltype(lock)::node mine;
     lock.acquire(mine);
-    std::atomic<bool> inside{false};
-    std::thread waiter{[&] {
-        mpt::guard g{lock};
-        inside = true;
-    }};
-    sleeps.acquire();
+    one_asleep waiter{lock};
     lock.release(mine);
     lock.acquire(mine); // it had found something, and is first
-    EXPECT_FALSE(inside);
+    EXPECT_FALSE(waiter.inside());
     lock.in_vain();
     lock.release(mine);
     EXPECT_FALSE(lock.try_acquire(mine)) << "it is the other's turn, asleep or not";
-    wakes.release();
-    waiter.join();
-    EXPECT_TRUE(inside);
+    waiter.gets_in_when_it_is_woken();
+}
+
+TEST(ticket, a_tenant_passes_on_a_turn_that_was_claimed) {
+    watchdog const dog{"a turn that is claimed"};
+    constexpr std::uint32_t at_once = 0, never = 1'000'000'000;
+    for (bool const claims : {false, true}) {
+        lock::basic_ticket<0, 0, 8, 256, 16, 64, 65536, 512, 8, 256, at_once>::type<woken_late> impatient;
+        lock::basic_ticket<0, 0, 8, 256, 16, 64, 65536, 512, 8, 256, never>::type<woken_late> patient;
+        auto const see = [claims](auto& lock) {
+            become_tenant(lock);
+            typename std::remove_reference_t<decltype(lock)>::node mine;
+            lock.acquire(mine);
+            one_asleep waiter{lock};
+            lock.release(mine);
+            EXPECT_EQ(lock.try_acquire(mine), !claims);
+            if (!claims) {
+                EXPECT_FALSE(waiter.inside());
+                lock.release(mine);
+                lock.give_up();
+            }
+            waiter.gets_in_when_it_is_woken();
+        };
+        claims ? see(impatient) : see(patient);
+    }
 }
 
 TEST(ticket, asks_the_kernel_for_nothing_while_nobody_waits) {

@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
     IS("get into what it reads") shmem_ctx_getmem(ctx, (char*)shmem_ptr(heap, 0) + 4, heap, 8, 0);
     IS("get into a PE's") shmem_int_iget((int*)shmem_ptr(heap, 1) + 1, heap, 1, 1, 3, 1);
     IS("pSync in dest") shmem_broadcast64(numbers, numbers, 2, 0, SELF, numbers + 1);
-    IS("pSync in source") shmem_collect32(there, other, 64, SELF, (long*)(other + 8));
+    IS("pSync in source") shmem_collect32(large, other, 64, SELF, (long*)(other + 8));
     IS("pWrk in source") shmem_long_sum_to_all(numbers, numbers + 2, 2, SELF, numbers + 3, work);
     IS("pWrk and pSync") shmem_long_sum_to_all(numbers, numbers + 2, 1, SELF, work, work);
     IS("reduce overlap") shmem_int_sum_reduce(team, there, there + 1, 2);

@@ -1,4 +1,5 @@
 #include <array>
+#include <cstring>
 
 #include <gtest/gtest.h>
 #include <mpt/protocol/wire.hpp>
@@ -21,6 +22,20 @@ TEST(protocol_wire, what_is_written_is_read_back) {
     EXPECT_EQ(h->size, 1ull << 40);
     EXPECT_EQ(h->ticket, 9u);
     EXPECT_EQ(h->generation, 6u);
+}
+/// What is written member by member lies where the whole would.
+template <class T> void expect_bytes_of(T const& h) {
+    std::array<std::byte, sizeof(T) + 1> frame;
+    frame.fill(std::byte{0xaa});
+    wire::write(frame, h);
+    EXPECT_EQ(std::memcmp(frame.data(), &h, sizeof h), 0);
+    EXPECT_EQ(frame.back(), std::byte{0xaa});
+}
+TEST(protocol_wire, headers_of_small_messages_are_written_member_by_member_to_the_same_places) {
+    auto const what = wire::label::of(mpt::context_id{0xfedcba9876543210ull}, 0x01020304);
+    expect_bytes_of(wire::e0{what});
+    expect_bytes_of(wire::e0_first{what, 0x11121314});
+    expect_bytes_of(wire::e1{what, 0x21222324, 0x3132333435363738, 0x41424344, 0x51525354});
 }
 TEST(protocol_wire, a_frame_shorter_than_its_header_is_refused) {
     std::array<std::byte, 47> frame{};

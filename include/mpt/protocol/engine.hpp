@@ -204,13 +204,7 @@ private:
     /// Frames on this wire end at ourselves, and nobody rings for them.
     template <class E> static constexpr bool to_ourselves =
         !transport_belled<E> && !wires_type::template facts_of<E>().cross_process;
-    /// Messages of up to so many bytes may go in frames, be it a long one or several: engine/parts.
-    template <class E> std::size_t most_parts() const noexcept {
-        std::size_t most = 0;
-        if constexpr (transport_foreseeing<E>) most = gathering::most;
-        if constexpr (transport_answering<E>) most = std::max(most, E::max_answer - sizeof(wire::e0));
-        return std::min<std::uint64_t>({most, Use.e0_max, limits_.eager_max});
-    }
+    template <class E> std::size_t most_parts() const noexcept;
 
     /// The first chunk of everything, at start: a program that then takes all there is can go on with what fits those.
     void take_first_memory() noexcept {
@@ -287,7 +281,8 @@ private:
     void on_retracted(frame const& f) noexcept;
 
     // loans
-    template <class E> pushed push_loan(E& wire, rank to, op kind, wire::e1 head, source const& data, bool& no_loan) noexcept;
+    template <class E> pushed push_loan(E& wire, rank to, op kind, wire::label const& what, request_ref sender,
+                                        source const& data, bool& no_loan) noexcept;
     struct part { // of a message
         source const& whole;
         std::uint64_t first, size;
@@ -297,7 +292,8 @@ private:
     template <class E> bool fits_loan(E& wire, rank to, source const& data) noexcept;
     template <class E> bool is_awaited(E& wire, rank to, std::size_t n) noexcept;
     template <class E> std::uint64_t piece_of(std::uint64_t n, source const& data) const noexcept;
-    template <class E> [[gnu::noinline]] bool send_longer_now(E& wire, rank to, wire::label what, source data) noexcept;
+    template <class E> [[gnu::noinline]] bool send_longer_now(E& wire, rank to, context_id context, tag label, void const* from,
+                                                              std::size_t n) noexcept;
     void read_loan(rank from, std::uint64_t loan, std::uint64_t size, sink const& into, std::uint64_t offset,
                    std::uint64_t wanted) noexcept;
     template <class E> static void copy_lent(std::uint64_t loan, sink const& into, std::uint64_t offset,
@@ -317,10 +313,13 @@ private:
     std::size_t flush_stuck() noexcept;
 
     // receiving
+    [[gnu::always_inline]] inline void receive(request& r, envelope const& wanted) noexcept;
     void on_frame(frame const& f) noexcept;
     [[gnu::always_inline]] inline void on_e0(frame const& f) noexcept;
+    void on_e1(frame const& f) noexcept;
     std::span<std::byte const> gather(frame const& f) noexcept;
     [[gnu::always_inline]] inline bool land(request& r, frame const& f, wire::label const& what) noexcept;
+    bool land_lent(request& r, rank from, wire::e1 const& h) noexcept;
     void on_message(frame const& f, op what, posted_hook* matched) noexcept;
     void deliver(request& r, arrival& a) noexcept;
     bool prepare(request& r, std::uint64_t size) noexcept;

@@ -193,14 +193,14 @@ private:
     }
     void enter(bin& b, posted_hook& p, envelope const& wanted) noexcept {
         p.at.insert_before(b.posted);
-        p.what = wanted;
+        p.what.set(wanted);
         p.sequence = sequence_++;
         ++entries_;
     }
     void enter(bin& b, arrival_hook& a, envelope const& arrived) noexcept {
         a.in[0].insert_before(b.arrivals);
         a.order.insert_before(order_);
-        a.what = arrived;
+        a.what.set(arrived);
         a.linked = 1;
         entries_ += one_arrival;
     }

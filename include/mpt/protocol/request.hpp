@@ -27,6 +27,9 @@ struct outcome {
     tag label{any_tag};
     std::uint64_t bytes = 0; // of the message; where it was truncated, of what was asked for by the sender
     status how = status::ok;
+
+    /// Member by member: see wire::put().
+    void set(rank from, tag t, std::uint64_t n, status s) noexcept { source = from, label = t, bytes = n, how = s; }
 };
 
 enum class role : std::uint8_t { none, send, receive, task };

@@ -130,8 +130,8 @@ bool engine<World, Route, Use>::fits_loan(E& wire, rank to, source const& data) 
 
 /// The data into a loan, and its reference on the way.
 template <class World, class Route, protocol_set Use> template <class E>
-auto engine<World, Route, Use>::push_loan(E& wire, rank to, op kind, wire::e1 head, source const& data, bool& no_loan) noexcept
-    -> pushed {
+auto engine<World, Route, Use>::push_loan(E& wire, rank to, op kind, wire::label const& what, request_ref sender,
+                                          source const& data, bool& no_loan) noexcept -> pushed {
     auto const n = data.size();
     auto const piece = kind == op::e1 && is_awaited(wire, to, n) ? piece_of<E>(n, data) : n;
     auto loan = [&] {
@@ -140,15 +140,15 @@ auto engine<World, Route, Use>::push_loan(E& wire, rank to, op kind, wire::e1 he
         return wire.lend(to, n);
     }();
     if (!loan) return no_loan = true, pushed::again;
-    auto cell = wire.reserve(to, sizeof head);
+    auto cell = wire.reserve(to, sizeof(wire::e1));
     if (!cell) return wire.revoke(std::move(loan)), pushed::again;
-    head.loan = loan.ref();
-    if (piece < n) head.index = static_cast<std::uint32_t>(piece), head.generation = 0;
-    wire::write(cell.payload(), head);
+    auto const ref = loan.ref();
+    if (piece < n) sender = {static_cast<std::uint32_t>(piece), 0};
+    wire::write(cell.payload(), wire::e1{what, static_cast<std::uint32_t>(n), ref, sender.index, sender.generation});
     write_loan(wire, to, std::move(cell), piece < n ? op::e1_begun : kind, loan, {data, 0, n}, piece);
     if constexpr (transport_lending_again<E>) {
         bool by_turns = false;
-        if constexpr (transport_lending_by_turns<E>) by_turns = E::is_by_turns(head.loan);
+        if constexpr (transport_lending_by_turns<E>) by_turns = E::is_by_turns(ref);
         if (!by_turns) wire.foresee(n);
     }
     counts_.sent[static_cast<unsigned>(way::loan)].count(data.size());
@@ -157,18 +157,43 @@ auto engine<World, Route, Use>::push_loan(E& wire, rank to, op kind, wire::e1 he
 
 /// A standard send of more than a frame holds: in a few frames, or by a loan. False: nothing was sent.
 template <class World, class Route, protocol_set Use> template <class E>
-bool engine<World, Route, Use>::send_longer_now(E& wire, rank to, wire::label what, source data) noexcept {
-    auto const n = data.size();
+bool engine<World, Route, Use>::send_longer_now(E& wire, rank to, context_id context, tag label, void const* from,
+                                                std::size_t n) noexcept {
+    auto const what = wire::label::of(context, label);
+    source const data{from, n};
     if (n <= most_parts<E>() && push_parts(wire, to, what, data)) return counts_.sent_now_bytes += n, true;
     ++counts_.declined; // from here on it is no frame
     if constexpr (Use.e1 && lends<E>) {
         bool no_loan = false;
-        if (!fits_loan(wire, to, data) ||
-            push_loan(wire, to, op::e1, {what, static_cast<std::uint32_t>(n), 0, 0, 0}, data, no_loan) != pushed::yes)
-            return false;
+        if (!fits_loan(wire, to, data) || push_loan(wire, to, op::e1, what, {0, 0}, data, no_loan) != pushed::yes) return false;
         if constexpr (to_ourselves<E>) wake_threads();
         return true;
     } else return false;
+}
+
+/// The usual message in a loan: its receive is posted.
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_e1(frame const& f) noexcept {
+    auto const h = wire::read<wire::e1>(f.payload);
+    if (!h || h->what.tag < 0) [[unlikely]]
+        return on_message(f, op::e1, nullptr);
+    auto* const hook = matching_.match({h->what.context(), f.from, tag{h->what.tag}});
+    if (!hook || !land_lent(static_cast<request&>(*hook), f.from, *h)) [[unlikely]]
+        on_message(f, op::e1, hook);
+}
+
+/// What lies in a loan goes to where its receive wants it, if that is one piece that is known. False: nothing was done.
+template <class World, class Route, protocol_set Use>
+bool engine<World, Route, Use>::land_lent(request& r, rank from, wire::e1 const& h) noexcept {
+    if (r.provide || !r.into.is_contiguous()) [[unlikely]]
+        return false;
+    auto const n = std::min<std::size_t>(h.size, r.into.size());
+    read_loan(from, h.loan, h.size, r.into, 0, n);
+    r.matched = true;
+    r.peer = from;
+    r.result.set(from, tag{h.what.tag}, h.size, n < h.size ? status::truncated : status::ok);
+    counts_.received[static_cast<unsigned>(way::loan)].count(h.size);
+    complete(r);
+    return true;
 }
 
 inline bool is_wanted(wire::label const& what, envelope const& wanted) noexcept {

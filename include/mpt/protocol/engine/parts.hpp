@@ -20,6 +20,15 @@
 
 namespace mpt::inline v0::protocol {
 
+/// Messages of up to so many bytes may go in frames, be it a long one or several.
+template <class World, class Route, protocol_set Use> template <class E>
+std::size_t engine<World, Route, Use>::most_parts() const noexcept {
+    std::size_t most = 0;
+    if constexpr (transport_foreseeing<E>) most = gathering::most;
+    if constexpr (transport_answering<E>) most = std::max(most, E::max_answer - sizeof(wire::e0));
+    return std::min<std::uint64_t>({most, Use.e0_max, limits_.eager_max});
+}
+
 /// More than a frame's data, at most most_parts(). False: there is no room for all of it, and nothing was sent.
 template <class World, class Route, protocol_set Use> template <class E>
 bool engine<World, Route, Use>::push_parts(E& wire, rank to, wire::label const& what, source const& data) noexcept {

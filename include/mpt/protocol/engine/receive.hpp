@@ -1,6 +1,7 @@
 /// protocol/engine/receive - the receiving side of the engine: frames find their receive, or are kept until one comes.
 ///
-///        frame --- e0 e1 rts: a posted receive fits? --- yes --> deliver: copy, borrow, pull, or ask for a push
+///        frame --- e0 e1 rts: a posted receive fits? --- yes --> land: copy (e0 e1, to one piece that is known)
+///          |                                         |           deliver: copy, borrow, pull, or ask for a push
 ///          |                                         `-- no ---> keep: an arrival in the tables
 ///          `------ cts fin ack chunk throttle: straight to the request they name
 #pragma once
@@ -11,15 +12,20 @@
 
 namespace mpt::inline v0::protocol {
 
-template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::receive(request& r) noexcept {
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::receive(request& r, envelope const& wanted) noexcept {
     r.kind = role::receive;
     r.complete = r.matched = false;
     r.result = {};
-    if (auto* a = take(r.wanted)) [[unlikely]]
+    if (auto* a = take(wanted)) [[unlikely]]
         return receive(r, *a);
     r.at = phase::posted;
-    if (matching_.post(r, r.wanted) != status::ok) [[unlikely]]
+    if (matching_.post(r, wanted) != status::ok) [[unlikely]]
         finish(r, status::no_memory);
+}
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::receive(request& r) noexcept {
+    envelope const wanted{r.wanted.context, r.wanted.source, r.wanted.label};
+    receive(r, wanted);
 }
 
 template <class World, class Route, protocol_set Use>
@@ -29,8 +35,8 @@ request* engine<World, Route, Use>::receive(envelope const& wanted, sink into) n
     auto* const r = make();
     if (!r) [[unlikely]]
         return nullptr;
-    r->into = into, r->wanted = wanted;
-    receive(*r);
+    r->into = into, r->wanted.set(wanted);
+    receive(*r, wanted);
     if (r->complete && !r->matched) [[unlikely]] // the tables had no room for it
         return drop(*r), nullptr;
     return r;
@@ -117,7 +123,8 @@ template <class World, class Route, protocol_set Use> struct engine<World, Route
     [[gnu::always_inline]] void operator()(frame const& f) const noexcept {
         if (f.op == static_cast<std::uint16_t>(op::e0)) [[likely]]
             return on.on_e0(f);
-        on.on_frame(frame{f}); // a copy, so that the other frames never lie in memory
+        if (f.op == static_cast<std::uint16_t>(op::e1)) return on.on_e1(frame{f}); // copies, so that small messages
+        on.on_frame(frame{f});                                                     // never lie in memory
     }
 };
 
@@ -125,8 +132,8 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     switch (auto const what = static_cast<op>(f.op)) {
     [[likely]] case op::e0:
         return on_e0(f);
+    case op::e1: return on_e1(f);
     case op::e0_sync:
-    case op::e1:
     case op::e1_sync:
     case op::e1_begun:
     case op::rts:
@@ -225,13 +232,13 @@ bool engine<World, Route, Use>::land(request& r, frame const& f, wire::label con
     copy_bytes(r.into.data(), data.data(), n);
     r.matched = true;
     r.peer = f.from;
-    r.result = {f.from, tag{what.tag}, data.size(), n < data.size() ? status::truncated : status::ok};
+    r.result.set(f.from, tag{what.tag}, data.size(), n < data.size() ? status::truncated : status::ok);
     counts_.received[static_cast<unsigned>(way::frame)].count(data.size());
     complete(r);
     return true;
 }
 
-/// matched: its receive, if that is known already.
+/// matched: its receive, if that is known already; for e0 and e1 it has been looked for.
 template <class World, class Route, protocol_set Use>
 void engine<World, Route, Use>::on_message(frame const& f, op what, posted_hook* matched) noexcept {
     arrival a;
@@ -239,7 +246,7 @@ void engine<World, Route, Use>::on_message(frame const& f, op what, posted_hook*
     if (!parse_message(f, what, a, data))
         return broken("a message that is shorter than its header, or has no valid tag", f.from);
     a.buffer = const_cast<std::byte*>(data.data()); // read only: the frame's own bytes, until keep() makes a copy
-    if (!matched && what != op::e0) matched = matching_.match({a.context, a.from, a.label});
+    if (!matched && what != op::e0 && what != op::e1) matched = matching_.match({a.context, a.from, a.label});
     if (matched) return deliver(static_cast<request&>(*matched), a);
     keep(f, a);
 }
@@ -266,8 +273,8 @@ bool engine<World, Route, Use>::prepare(request& r, std::uint64_t size) noexcept
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::deliver(request& r, arrival& a) noexcept {
     r.matched = true;
     r.peer = a.from;
-    r.other = a.sender;
-    r.result = {a.from, a.label, a.size, status::ok};
+    r.other.index = a.sender.index, r.other.generation = a.sender.generation;
+    r.result.set(a.from, a.label, a.size, status::ok);
     counts_.received[static_cast<unsigned>(way_of(a.kind))].count(a.size);
     bool const room = prepare(r, a.size);
     if (!room) r.total = 0;

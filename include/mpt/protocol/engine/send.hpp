@@ -79,9 +79,9 @@ auto engine<World, Route, Use>::push_e0(E& wire, request& r) noexcept -> pushed 
 template <class World, class Route, protocol_set Use> template <class E>
 auto engine<World, Route, Use>::push_e1(E& wire, request& r, bool& no_loan) noexcept -> pushed {
     bool const sync = r.mode == send_mode::synchronous;
-    wire::e1 const head{wire::label::of(r.wanted.context, r.wanted.label), static_cast<std::uint32_t>(r.from.size()), 0,
-                        requests_.index_of(&r), requests_.generation_of(&r)};
-    if (push_loan(wire, r.peer, sync ? op::e1_sync : op::e1, head, r.from, no_loan) != pushed::yes) return pushed::again;
+    auto const what = wire::label::of(r.wanted.context, r.wanted.label);
+    request_ref const me{requests_.index_of(&r), requests_.generation_of(&r)};
+    if (push_loan(wire, r.peer, sync ? op::e1_sync : op::e1, what, me, r.from, no_loan) != pushed::yes) return pushed::again;
     if (sync) r.at = phase::acking, ++outstanding_;
     else complete(r);
     return pushed::yes;
@@ -98,7 +98,7 @@ bool engine<World, Route, Use>::send_now(rank to, context_id context, tag label,
         p, [&]<class E>(E & wire) __attribute__((always_inline)) {
             constexpr auto room = std::min<std::size_t>(max_frame<E> - sizeof(wire::e0), Use.e0_max);
             if (n > room) [[unlikely]]
-                return send_longer_now(wire, to, wire::label::of(context, label), source{data, n});
+                return send_longer_now(wire, to, context, label, data, n);
             auto cell = wire.reserve(to, sizeof(wire::e0) + n);
             if (!cell) return ++counts_.declined, false;
             auto* const at = cell.payload().data();

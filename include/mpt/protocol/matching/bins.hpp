@@ -32,7 +32,9 @@ struct envelope {
     rank source{};
     tag label{};
 
-    // Member by member, and without a branch for each: the value is often made of three registers.
+    // Member by member: the value is often made of three registers, or was put on the stack a moment ago (wire::put()); and compared
+    // without a branch for each.
+    void set(envelope const& e) noexcept { context = e.context, source = e.source, label = e.label; }
     friend constexpr bool operator==(envelope const& a, envelope const& b) noexcept {
         return a.context == b.context && ((a.source.value ^ b.source.value) | (a.label.value ^ b.label.value)) == 0;
     }

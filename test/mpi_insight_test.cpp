@@ -162,10 +162,11 @@ std::vector<std::byte> numbered(std::size_t n, unsigned seed) {
     for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<std::byte>(i * 7 + i / 251 + seed);
     return v;
 }
-/// Each of n packed bytes was moved once, to or from a place in the memory that the ranks share. What comes in several frames is put
-/// together first (protocol/engine/parts): 88 bytes at most.
+/// Each of n packed bytes was moved once, to or from a place in the memory that the ranks share. What comes in a long frame is put
+/// together before it goes to places of its own (protocol/engine/stretched).
 void expect_once_and_shared(std::vector<carried> seen, std::size_t n, environment<local_stack>& env) {
-    bool const by_parts = env.rank() == 1 && n > 40 /* what a frame holds */ && n <= protocol::gathering::most;
+    bool const gathered = env.rank() == 1 && n > 40 /* what a frame holds */ &&
+                          n <= local_stack::route_type::facts[1].max_stretch - sizeof(protocol::wire::e0);
     std::ranges::sort(seen, {}, &carried::offset);
     std::size_t end = 0;
     auto& job = env.native().job();
@@ -177,7 +178,7 @@ void expect_once_and_shared(std::vector<carried> seen, std::size_t n, environmen
             auto const s = job.arena().slice(r, job.record(r).slice_bytes);
             shared = shared || (c.at >= s.data() && c.at + c.size <= s.data() + s.size());
         }
-        EXPECT_NE(shared, by_parts) << c.size << " of " << n << " bytes at " << c.offset;
+        EXPECT_NE(shared, gathered) << c.size << " of " << n << " bytes at " << c.offset;
     }
     EXPECT_EQ(end, n);
 }

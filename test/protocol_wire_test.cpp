@@ -34,7 +34,6 @@ template <class T> void expect_bytes_of(T const& h) {
 TEST(protocol_wire, headers_of_small_messages_are_written_member_by_member_to_the_same_places) {
     auto const what = wire::label::of(mpt::context_id{0xfedcba9876543210ull}, 0x01020304);
     expect_bytes_of(wire::e0{what});
-    expect_bytes_of(wire::e0_first{what, 0x11121314});
     expect_bytes_of(wire::e1{what, 0x21222324, 0x3132333435363738, 0x41424344, 0x51525354});
 }
 TEST(protocol_wire, a_frame_shorter_than_its_header_is_refused) {

@@ -71,7 +71,7 @@ TEST(stack_p2p_here, a_small_message_that_is_here_is_received_without_a_request)
     using fixture = stack_p2p<local_stack>;
     fixture::on(2, [](auto const& w, int me) {
         for (std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{8}, std::size_t{40}, std::size_t{41},
-                              protocol::gathering::most}) { // in one frame, and in several
+                              std::size_t{264}}) { // in a frame, and in a long one
             std::vector<std::byte> into(n);
             if (me == 0) {
                 w.send(1, 3, pattern(n, 4));

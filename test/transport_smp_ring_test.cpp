@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <deque>
+#include <random>
 #include <vector>
 
 #include <mpt/transport/smp/ring.hpp>
@@ -29,6 +32,27 @@ struct ring {
     }
 };
 
+/// Puts a frame of n cells and takes one; the payload of the others says how many.
+bool put_long(ring& r, std::uint32_t n) {
+    auto const cells = r.out.reserve(n);
+    if (!cells) return false;
+    for (std::uint32_t i = 1; i < n; ++i) *cells[i].next_payload() = static_cast<std::byte>(n + i);
+    cells[0].publish(static_cast<std::uint16_t>(n), 0, r.next);
+    r.next += smp::number_step;
+    return true;
+}
+std::uint32_t get_long(ring& r) {
+    if (!r.in.front().holds(r.expected)) return 0;
+    auto const cells = r.in.cells();
+    EXPECT_EQ(&cells[0], &r.in.front());
+    std::uint32_t const n = cells[0].size;
+    for (std::uint32_t i = 1; i < n; ++i) EXPECT_EQ(*cells[i].next_payload(), static_cast<std::byte>(n + i));
+    r.in.skip(n - 1);
+    r.in.pop();
+    r.expected += smp::number_step;
+    return n;
+}
+
 class smp_ring : public testing::TestWithParam<std::uint32_t> {}; // what the counters start from
 INSTANTIATE_TEST_SUITE_P(counters, smp_ring, testing::Values(0u, 0xfffffff0u, 0xffffffffu));
 
@@ -52,6 +76,31 @@ TEST_P(smp_ring, gives_frames_back_in_order_over_many_laps) {
     while (r.get()) ++in;
     EXPECT_EQ(in, out);
     EXPECT_GT(in, 500u);
+}
+
+TEST_P(smp_ring, frames_of_several_cells_take_as_many_and_give_them_back) {
+    for (std::uint32_t const lines : {4u, 8u, 64u}) {
+        ring r{lines, GetParam()};
+        EXPECT_FALSE(r.out.reserve(lines + 1));
+        std::mt19937 random{7};
+        std::deque<std::uint32_t> under_way;
+        std::uint32_t cells = 0, taken = 0;
+        for (int step = 0; step < 5000; ++step) {
+            auto const n = 1 + random() % std::min(lines, 6u);
+            auto const before = cells;
+            if (put_long(r, n)) under_way.push_back(n), cells += n;
+            else EXPECT_GT(before + n + lines / 4, lines) << "what was taken and not yet told is a quarter at most";
+            ASSERT_LE(cells, lines);
+            if (random() % 2)
+                if (auto const got = get_long(r); got != 0) {
+                    ASSERT_EQ(got, under_way.front());
+                    under_way.pop_front();
+                    cells -= got;
+                    ++taken;
+                }
+        }
+        EXPECT_GT(taken, 1000u);
+    }
 }
 
 TEST_P(smp_ring, an_empty_ring_gives_nothing) {

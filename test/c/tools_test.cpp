@@ -223,7 +223,7 @@ mpt::protocol::way way_of(std::size_t n, std::size_t eager_max) {
     constexpr auto wire = stack::route_type::facts[1];
     if (n <= std::min<std::size_t>(stack::uses.e0_max, wire.max_frame - sizeof(mpt::protocol::wire::e0))) return way::frame;
     if (!wire.lends || n > eager_max) return way::rendezvous;
-    return n <= mpt::protocol::gathering::most ? way::frame : way::loan; // in several frames
+    return n + sizeof(mpt::protocol::wire::e0) <= wire.max_stretch ? way::frame : way::loan;
 }
 
 TEST(CTools, MessagesAreCountedByTheWayThatTheyTake) {
@@ -243,10 +243,10 @@ TEST(CTools, MessagesAreCountedByTheWayThatTheyTake) {
                             messages_pulled,      messages_joined,   messages_pushed,        loans_missed};
             unsigned long long messages[3]{}, bytes[3]{};
             for (int i = 0; i < 40; ++i) {
-                static constexpr std::size_t most[] = {9, 41, 600, 9000, 70000};
-                std::vector<std::byte> data(random() % most[random() % 5]);
-                // An answer of so many bytes goes in one frame, and the first message may be one: to the barrier.
-                if (data.size() > 40 && data.size() <= 104) data.resize(40);
+                static constexpr std::size_t most[] = {9, 41, 105, 600, 9000, 70000};
+                std::vector<std::byte> data(random() % most[random() % 6]);
+                // Of so many bytes an answer goes by a loan, other messages in a long frame; and this may be one, to a barrier or a fin.
+                if (data.size() > 104 && data.size() <= 264) data.resize(104);
                 auto const way = static_cast<std::size_t>(way_of(data.size(), eager_max));
                 ++messages[way], bytes[way] += data.size();
                 auto const n = static_cast<int>(data.size());

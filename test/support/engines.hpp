@@ -58,4 +58,27 @@ private:
     std::deque<rank_state> ranks_;
 };
 
+/// Messages of one context, whose bytes tell which they are.
+inline constexpr context_id here{6};
+
+inline std::vector<std::byte> pattern(std::size_t n, unsigned seed = 1) {
+    std::vector<std::byte> v(n);
+    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<std::byte>(i * 7 + seed);
+    return v;
+}
+
+template <class Engine> protocol::request* start_send(Engine& e, int to, int tag, std::vector<std::byte> const& data,
+                                                      protocol::send_mode mode = protocol::send_mode::standard) {
+    auto* r = e.make();
+    r->from = source{data}, r->peer = to, r->mode = mode, r->wanted = {here, to, tag};
+    e.send(*r);
+    return r;
+}
+template <class Engine> protocol::request* start_receive(Engine& e, int from, int tag, std::vector<std::byte>& into) {
+    auto* r = e.make();
+    r->into = sink{into}, r->wanted = {here, from, tag};
+    e.receive(*r);
+    return r;
+}
+
 } // namespace mpt::test

@@ -66,5 +66,13 @@ template <class T> T value_of(frame const& f) {
     return v;
 }
 inline std::string text_of(frame const& f) { return {reinterpret_cast<char const*>(f.payload.data()), f.payload.size()}; }
+/// All that comes, as "from:op:text ".
+template <class E> std::string drain(E& e) {
+    std::string all;
+    auto sink = [&](frame const& f) { all += std::to_string(f.from) + ':' + std::to_string(f.op) + ':' + text_of(f) + ' '; };
+    do e.bell(); // the poll that follows looks everywhere
+    while (e.poll(sink, 8));
+    return all;
+}
 
 } // namespace mpt::test

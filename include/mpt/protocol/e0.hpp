@@ -14,14 +14,13 @@
 ///                                              any other state: matched, goes on as if nothing had been asked
 ///
 ///   Wire      e0 12 bytes + data; e0_sync 20 bytes + data. Source document 004: up to 16 bytes ride in the header; here 40.
-///             An answer may be longer than other frames (smp: 116 bytes, 104 of data).
-///             Where the transport says how many frames it will take, up to 88 bytes go in several, e0_first 16 bytes + data and
-///             e0_more data, which arrive as one (engine/parts).
+///             Where the transport has room for it, a frame may be longer than others (smp: 276 bytes, 264 of data; as an answer 116
+///             and 104): engine/stretched.
 ///   Order     frames of a pair arrive in order, and matching keeps it.
 ///   Memory    the sender's buffer is free when send() returns; an unexpected message costs its size at the receiver, which
 ///             counts it and asks the sender for rendezvous (throttle) beyond MPT_UNEXPECTED_MAX.
-///   Cost      1 frame, 2 copies (into the cell, out of it); 3 copies for what needs several frames.
-///   Limit     size <= the transport's max_frame - 12, or 88 bytes in several frames; at most Max.
+///   Cost      1 frame, 2 copies (into the cell, out of it).
+///   Limit     size <= the transport's max_frame - 12, or its max_stretch - 12; at most Max.
 ///   Tests     test/protocol_e0_test.cpp walks every (state, event) pair.
 #pragma once
 #include <mpt/protocol/machine.hpp>
@@ -35,7 +34,7 @@ template <bytes Max = 8_KiB> struct e0 : eager {
     static constexpr bytes most = Max;
 
     static constexpr std::string_view range() noexcept {
-        return "what fits one frame of the transport, or a few (smp: up to 88 B, answers 104 B)";
+        return "what fits one frame of the transport, be it a long one (smp: up to 264 B)";
     }
 };
 static_assert(protocol_policy<e0<>>);

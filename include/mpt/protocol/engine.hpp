@@ -17,7 +17,7 @@
 ///   Tests    test/protocol_engine_test.cpp, test/mpi_semantics_test.cpp
 ///
 /// Files: engine.hpp declares and holds what is common; engine/send.hpp and engine/receive.hpp hold the two sides, engine/announce.hpp
-/// the beginning of a rendezvous, engine/pull.hpp its receiving side, engine/parts.hpp small messages of several frames, engine/loans.hpp data in lent buffers.
+/// the beginning of a rendezvous, engine/pull.hpp its receiving side, engine/stretched.hpp small messages in long frames, engine/loans.hpp data in lent buffers.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -204,7 +204,6 @@ private:
     /// Frames on this wire end at ourselves, and nobody rings for them.
     template <class E> static constexpr bool to_ourselves =
         !transport_belled<E> && !wires_type::template facts_of<E>().cross_process;
-    template <class E> std::size_t most_parts() const noexcept;
 
     /// The first chunk of everything, at start: a program that then takes all there is can go on with what fits those.
     void take_first_memory() noexcept {
@@ -261,7 +260,7 @@ private:
     pushed start(request& r, peer_state& p) noexcept;
     template <class E> pushed start_on(E& wire, request& r, peer_state& p) noexcept;
     template <class E> pushed push_e0(E& wire, request& r) noexcept;
-    template <class E> bool push_parts(E& wire, rank to, wire::label const& what, source const& data) noexcept;
+    template <class E> bool push_stretched(E& wire, rank to, wire::label const& what, source const& data) noexcept;
     template <class E> pushed push_e1(E& wire, request& r, bool& no_loan) noexcept;
     template <class E> pushed push_rts(E& wire, request& r) noexcept;
     template <class E> void push_begun(E& wire, request& r, wire::rts const& head, typename E::cell cell) noexcept;
@@ -317,7 +316,10 @@ private:
     void on_frame(frame const& f) noexcept;
     [[gnu::always_inline]] inline void on_e0(frame const& f) noexcept;
     void on_e1(frame const& f) noexcept;
-    std::span<std::byte const> gather(frame const& f) noexcept;
+    template <class F> [[gnu::noinline]] void on_stretched(F f) noexcept;
+    template <class F>
+    [[gnu::noinline]] received take_stretched(F f, envelope const& wanted, std::span<std::byte> into) noexcept;
+    void landed(request& r, rank from, tag label, std::uint64_t size, status how, way by) noexcept;
     [[gnu::always_inline]] inline bool land(request& r, frame const& f, wire::label const& what) noexcept;
     bool land_lent(request& r, rank from, wire::e1 const& h) noexcept;
     void on_message(frame const& f, op what, posted_hook* matched) noexcept;
@@ -390,9 +392,9 @@ private:
 
 #include <mpt/protocol/engine/announce.hpp>
 #include <mpt/protocol/engine/loans.hpp>
-#include <mpt/protocol/engine/parts.hpp>
 #include <mpt/protocol/engine/progress.hpp>
 #include <mpt/protocol/engine/pull.hpp>
 #include <mpt/protocol/engine/receive.hpp>
 #include <mpt/protocol/engine/runs.hpp>
 #include <mpt/protocol/engine/send.hpp>
+#include <mpt/protocol/engine/stretched.hpp>

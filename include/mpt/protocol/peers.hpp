@@ -22,27 +22,6 @@ struct control_frame : list_node {
     std::array<std::byte, 48> body{};
 };
 
-/// A message of several frames that is coming: what is there of it, as if it were the payload of one.
-struct gathering {
-    // bytes of data: two lines. origin: bench/peers, latency: 64 B 118 ns in place of 123 by a loan, 128 B 136 in place of 118
-    static constexpr std::size_t most = 88;
-
-    std::uint32_t size = 0, got = 0;
-    std::array<std::byte, sizeof(wire::label) + most> bytes;
-
-    void begin(wire::label const& what, std::uint32_t n) noexcept {
-        std::memcpy(bytes.data(), &what, sizeof what);
-        size = n, got = 0;
-    }
-    /// n <= left().
-    void add(std::span<std::byte const> data) noexcept {
-        copy_bytes(bytes.data() + sizeof(wire::label) + got, data.data(), data.size());
-        got += static_cast<std::uint32_t>(data.size());
-    }
-    std::uint32_t left() const noexcept { return size - got; }
-    std::span<std::byte const> payload() const noexcept { return std::span{bytes}.first(sizeof(wire::label) + size); }
-};
-
 struct alignas(cache_line) peer {
     std::uint8_t wire = 0xff; // number in the route; 0xff: not asked yet
     bool clear = true;        // nothing stands in the way of send_now: nothing waits, not throttled
@@ -53,7 +32,6 @@ struct alignas(cache_line) peer {
     std::uint32_t chunks = 0; // that it pushed to us: it is there
     list<request> waiting;    // sends that the wire refused, in call order
     list<control_frame> controls;
-    std::unique_ptr<gathering> parts; // from the first one on
 };
 static_assert(sizeof(peer) == cache_line);
 

@@ -3,8 +3,6 @@
 ///   op            carries                              from -> to            machine
 ///   e0            context, label, data                 sender -> receiver    protocol/e0
 ///   e0_sync       + sender's request                   sender -> receiver    protocol/e0
-///   e0_first      context, label, size, data           sender -> receiver    protocol/e0, engine/parts
-///   e0_more       data                                 sender -> receiver    protocol/e0, engine/parts
 ///   e1            context, label, size, loan           sender -> receiver    protocol/e1
 ///   e1_sync       + sender's request                   sender -> receiver    protocol/e1
 ///   e1_begun      as e1, while it is written         sender -> receiver    protocol/e1
@@ -51,14 +49,12 @@ enum class op : std::uint16_t {
     retract,
     retracted,
     ask,
-    e0_first,
-    e0_more,
     rts_runs,
     e1_begun,
     rts_begun,
     chunk_begun
 };
-inline constexpr std::uint16_t op_count = 21;
+inline constexpr std::uint16_t op_count = 19;
 
 /// A request of a peer (or of ours, come back): an index into its owner's pool and the generation it was made in.
 struct request_ref {
@@ -80,10 +76,6 @@ static_assert(sizeof(label) == 12 && alignof(label) == 4);
 
 struct e0 {
     label what;
-};
-struct e0_first {
-    label what;
-    std::uint32_t size; // of the message
 };
 struct e0_sync {
     label what;
@@ -157,8 +149,8 @@ struct throttle {
     std::uint32_t on;
 };
 
-static_assert(sizeof(e0) == 12 && sizeof(e0_first) == 16 && sizeof(e0_sync) == 20 && sizeof(e1) == 32 && sizeof(rts) == 48 &&
-              sizeof(rts_runs) == 52 && sizeof(rts_begun) == 52 && sizeof(cts) == 24);
+static_assert(sizeof(e0) == 12 && sizeof(e0_sync) == 20 && sizeof(e1) == 32 && sizeof(rts) == 48 && sizeof(rts_runs) == 52 &&
+              sizeof(rts_begun) == 52 && sizeof(cts) == 24);
 static_assert(sizeof(ask) == 32 && sizeof(chunk) == 16 && sizeof(chunk_loan) == 32 && sizeof(fin) == 8 &&
               sizeof(throttle) == 4);
 
@@ -176,9 +168,6 @@ static_assert(sizeof(ask) == 32 && sizeof(chunk) == 16 && sizeof(chunk_loan) == 
     return put(put(at, std::uint64_t{what.context_bits}), std::int32_t{what.tag});
 }
 [[gnu::always_inline]] inline void write(std::span<std::byte> payload, e0 const& h) noexcept { write(payload.data(), h.what); }
-[[gnu::always_inline]] inline void write(std::span<std::byte> payload, e0_first const& h) noexcept {
-    put(write(payload.data(), h.what), h.size);
-}
 [[gnu::always_inline]] inline void write(std::span<std::byte> payload, e1 const& h) noexcept {
     put(put(put(put(write(payload.data(), h.what), h.size), h.loan), h.index), h.generation);
 }

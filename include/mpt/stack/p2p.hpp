@@ -88,7 +88,7 @@ public:
     /// received: a longer message would be kept as one that nobody awaits. from: not any_source. False: nothing was received.
     template <std::size_t N> [[gnu::always_inline]] protocol::received
     receive_if_here(rank from, tag label, std::span<std::byte, N> into) const noexcept {
-        if (into.size() > protocol::gathering::most) return {};
+        if (into.size() + sizeof(protocol::wire::e0) > Stack::route_type::max_stretch) return {};
         return lane_->enter([&](engine_type & e) __attribute__((always_inline)) {
             return e.quiet() ? e.look_now(from, context_, label, into.data(), into.size()) : protocol::received{};
         });

@@ -157,7 +157,7 @@ public:
     static constexpr std::uint64_t layout() noexcept {
         auto h = hash_of(std::string_view{"mpt wire 2"}, uses.e0_max.value);
         for (auto n : route_type::names) h = combine(h, n);
-        for (auto const& f : route_type::facts) h = combine(h, f.max_frame.value);
+        for (auto const& f : route_type::facts) h = combine(combine(h, f.max_frame.value), f.max_stretch.value);
         for (auto n : detail::protocols<protocol_types>::names) h = combine(h, n);
         return h;
     }

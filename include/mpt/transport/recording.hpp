@@ -42,12 +42,21 @@ template <transport_policy T> struct recording {
         using base = typename T::template endpoint<World>;
         op_counts sent_{}, received_{};
 
-        template <class Sink> auto counted(Sink& sink) noexcept {
-            return [this, &sink](frame const& f) noexcept {
-                received_.add(f.op, f.payload.size());
+        template <class Sink> auto counted(Sink& sink) noexcept { return counting<Sink>{received_, sink}; }
+        template <class Sink> struct counting {
+            op_counts& counts;
+            Sink& sink;
+            void operator()(frame const& f) const noexcept {
+                counts.add(f.op, f.payload.size());
                 sink(f);
-            };
-        }
+            }
+            template <class F> void stretched(F f) const noexcept
+                requires requires(Sink& s) { s.stretched(f); }
+            {
+                counts.add(f.op, f.size);
+                sink.stretched(f);
+            }
+        };
 
     public:
         using base::base;
@@ -58,9 +67,9 @@ template <transport_policy T> struct recording {
             base::commit(std::move(c), op);
         }
         template <class Fill>
-            requires transport_answering<base>
-        bool answer(rank p, std::size_t n, std::uint16_t op, Fill&& fill) noexcept {
-            if (!base::answer(p, n, op, fill)) return false;
+            requires transport_stretching<base>
+        bool stretch(rank p, std::size_t n, std::uint16_t op, Fill&& fill) noexcept {
+            if (!base::stretch(p, n, op, fill)) return false;
             sent_.add(op, n);
             return true;
         }

@@ -22,6 +22,7 @@ template <transport_policy... Ts> struct route {
     static constexpr std::size_t count = sizeof...(Ts);
     static constexpr std::array<std::string_view, count> names{Ts::name...};
     static constexpr std::array<transport_facts, count> facts{Ts::facts...};
+    static constexpr std::size_t max_stretch = std::max({Ts::facts.max_stretch.value...});
     using transports = std::tuple<Ts...>;
 
     /// The endpoints of one lane.

@@ -4,6 +4,7 @@
 ///        --------------------------------------------------------------------------------------------------------------
 ///        a frame of up to 52 bytes        one cache line: the pair's turn line, or its ring       smp/channel, line, ring,
 ///                                                                                                 turn_line
+///        one of up to 276 bytes           several cells of the ring, or two lines as an answer     smp/stretched
 ///        an eager message above that      a buffer of the sender's, read in place                 smp/pool
 ///          as an answer                   a buffer of the pair's, as the turn line is             smp/turn_buffer
 ///        a large message                  the receiver reads the sender's memory                  smp/copy
@@ -24,6 +25,7 @@
 
 #include <mpt/core/processor.hpp>
 #include <mpt/transport/smp/lending.hpp>
+#include <mpt/transport/smp/stretched.hpp>
 
 namespace mpt::inline v0::transport {
 
@@ -31,8 +33,13 @@ namespace mpt::inline v0::transport {
 template <std::uint32_t First = 0> struct basic_smp {
     using kind = mpt::kind::transport;
     static constexpr std::string_view name = "smp";
-    static constexpr transport_facts facts{
-        .max_frame = {smp::line_room}, .ordered = true, .cross_process = true, .lends = true, .reads = true, .joins = true};
+    static constexpr transport_facts facts{.max_frame = {smp::line_room},
+                                           .max_stretch = {std::max(smp::pair_room, smp::stretch_room)},
+                                           .ordered = true,
+                                           .cross_process = true,
+                                           .lends = true,
+                                           .reads = true,
+                                           .joins = true};
 
     template <class World> class endpoint;
 };
@@ -120,25 +127,30 @@ public:
         return cell{s, c, n};
     }
 
-    bool has_room(rank p, std::uint32_t frames) noexcept {
-        auto& c = peers_.channel_of(p);
-        return (c.sends() || peers_.join(p)) && c.has_room(frames);
-    }
-
     [[gnu::always_inline]] void commit(cell&& c, std::uint16_t op) noexcept {
         publish(*c.to_, std::exchange(c.slot_, {}), c.size_, op);
     }
 
     bool our_turn(rank p) noexcept { return peers_.channel_of(p).our_turn(); }
-    /// An answer of two lines, if it is our turn: the one flag brings both. Half way of 64 bytes: 80 ns in place of 115 by two frames.
-    static constexpr std::size_t max_answer = smp::pair_room;
-    template <class Fill> bool answer(rank p, std::size_t n, std::uint16_t op, Fill&& fill) noexcept {
+    /// A long frame. Two lines, if it is our turn: the one flag brings both. Half way of 64 bytes: 80 ns in place of 115 by two frames.
+    /// Else in several cells of the ring.
+    template <class Fill> [[gnu::always_inline]] bool stretch(rank p, std::size_t n, std::uint16_t op, Fill&& fill) noexcept {
         auto& c = peers_.channel_of(p);
-        if (n <= smp::line_room || n > max_answer) return false;
-        auto const s = c.reserve_turn();
-        if (s.at == nullptr) return false;
-        fill(std::span{s.at->long_front(), n});
-        publish(c, s, n, op);
+        if (n <= smp::line_room || n > facts.max_stretch) return false;
+        if (!c.sends() && (!exists(p) || p == peers_.me() || !peers_.join(p))) [[unlikely]]
+            return false;
+        if (c.our_turn()) {
+            if (n > smp::pair_room) return false;
+            auto const s = c.reserve_turn();
+            fill(0, std::span{s.at->long_front(), n});
+            publish(c, s, n, op);
+            return true;
+        }
+        std::uint64_t number = 0;
+        auto const cells = c.reserve_cells(smp::cells_for(n), number);
+        if (!cells) return false;
+        smp::along_cells(cells, n, fill);
+        publish(c, {&cells[0], number}, n | smp::in_cells, op);
         return true;
     }
 
@@ -304,6 +316,11 @@ private:
             std::size_t n = l.size;
             std::byte const* front = l.payload.data();
             if (n > smp::line_room) [[unlikely]] {
+                if (n > smp::in_cells + smp::line_room && n <= smp::in_cells + smp::stretch_room && &l == &c.in().front()) {
+                    ++done;
+                    return hand_over(smp::stretched<atomics>{&c.in(), p, l.op, static_cast<std::uint16_t>(n - smp::in_cells)},
+                                     c, sink);
+                }
                 if (n >= smp::with_turn_buffer && n <= smp::with_turn_buffer + smp::line_room) {
                     n -= smp::with_turn_buffer;
                     c.hold_back();
@@ -316,6 +333,18 @@ private:
         while (done < most && c.take(
                                   use, [&]() noexcept { peers_.wake(p); }, how)) {}
         return done;
+    }
+
+    /// In the place where it is called: a sink that is handed on lies in memory.
+    template <class Sink>
+    [[gnu::always_inline]] static void hand_over(smp::stretched<atomics> f, channel_type& c, Sink&& sink) noexcept {
+        if constexpr (requires { sink.stretched(f); }) sink.stretched(f);
+        else {
+            std::array<std::byte, smp::stretch_room> whole;
+            f.template copy<0>(whole.data(), f.size);
+            sink(frame{f.from, f.op, std::span{whole}.first(f.size)});
+        }
+        c.skip(smp::cells_for(f.size) - 1);
     }
 
     /// A peer's count has moved: it gets its mailbox, and is polled until it is found empty for long.

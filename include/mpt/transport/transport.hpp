@@ -33,7 +33,8 @@
 ///     run_readable  the same for many runs of it at once (R0 of layouts)
 ///     joint       one large message copied from both ends at once (R0)
 ///     explaining  says why it does not reach a peer
-///     foreseeing  says how many frames it will take (a small message in several)
+///     answering   knows when a frame would be an answer
+///     stretching  carries frames of more than max_frame bytes, now and then
 ///     noticing    learns that a peer has gone (from its connection), so that nobody waits for it for ever
 #pragma once
 #include <algorithm>
@@ -64,6 +65,7 @@ struct frame {
 /// Facts, not opinions: no tuning numbers in here.
 struct transport_facts {
     bytes max_frame{};          // most payload that one reserve() can return
+    bytes max_stretch{};        // most payload of a longer frame (transport_stretching); 0: there are none
     bool ordered = false;       // frames of a pair arrive in reserve() order; mpt's protocols ask for it
     bool cross_process = false; // reaches ranks that are other processes
     bool lends = false;         // models transport_lending
@@ -160,26 +162,28 @@ concept transport_glancing = requires(E& e, rank p, detail::any_sink sink) {
     { e.glance(p, sink) } noexcept -> std::same_as<std::size_t>;
 };
 
-/// A transport that knows beforehand how many frames it will take: a message of a few goes at once or not at all.
+/// A transport on which an answer, a frame to a peer whose own frame was the last of the pair, is carried in another way.
 ///
-///   e.has_room(p, n)         bool      the next n calls of reserve(p) give a cell, if nothing comes between
+///   e.our_turn(p)            bool      a frame to p would be one
 template <class E>
-concept transport_foreseeing = requires(E& e, rank p, std::uint32_t n) {
-    { e.has_room(p, n) } noexcept -> std::same_as<bool>;
+concept transport_answering = requires(E& e, rank p) {
+    { e.our_turn(p) } noexcept -> std::same_as<bool>;
 };
 
-/// A transport on which an answer, a frame to a peer whose own frame was the last of the pair, may be longer than other frames:
+/// A transport whose frames may be longer than max_frame, where it has room.
 ///
-///   e.our_turn(p)            bool      it would be one
-///   E::max_answer            size_t    most payload of one
-///   e.answer(p, n, op, fill) bool      false: this one may not, or n is none for it. Else fill(span of n bytes) has written it, and it
-///                                      is on its way
+///   T::facts.max_stretch      bytes    most payload of one
+///   e.stretch(p, n, op, fill) bool     false: there is no room now, or n is none for it. Else fill(offset, span) has written the payload,
+///                                      n > max_frame bytes, a piece with each call, and it is on its way. The piece at offset 0 has
+///                                      max_frame bytes at least
+///   sink.stretched(f)         -        how poll hands over one that does not lie in one piece, to a sink that has it; else it is put
+///                                      together first. f.from, f.op, f.size; f.front(): its first max_frame bytes;
+///                                      f.copy<skip>(into, n): n of the bytes behind the first `skip`, which are some of front()'s
 template <class E>
-concept transport_answering = requires(E& e, rank p, std::size_t n, std::uint16_t op, void (*fill)(std::span<std::byte>)) {
-    { e.our_turn(p) } noexcept -> std::same_as<bool>;
-    { E::max_answer } -> std::convertible_to<std::size_t>;
-    { e.answer(p, n, op, fill) } noexcept -> std::same_as<bool>;
-};
+concept transport_stretching =
+    requires(E& e, rank p, std::size_t n, std::uint16_t op, void (*fill)(std::size_t, std::span<std::byte>)) {
+        { e.stretch(p, n, op, fill) } noexcept -> std::same_as<bool>;
+    };
 
 /// A transport that learns from its wire that a peer died or left.
 ///

@@ -155,13 +155,13 @@ auto engine<World, Route, Use>::push_loan(E& wire, rank to, op kind, wire::label
     return pushed::yes;
 }
 
-/// A standard send of more than a frame holds: in a few frames, or by a loan. False: nothing was sent.
+/// A standard send of more than a frame holds: in a long one, or by a loan. False: nothing was sent.
 template <class World, class Route, protocol_set Use> template <class E>
 bool engine<World, Route, Use>::send_longer_now(E& wire, rank to, context_id context, tag label, void const* from,
                                                 std::size_t n) noexcept {
     auto const what = wire::label::of(context, label);
     source const data{from, n};
-    if (n <= most_parts<E>() && push_parts(wire, to, what, data)) return counts_.sent_now_bytes += n, true;
+    if (push_stretched(wire, to, what, data)) return counts_.sent_now_bytes += n, true;
     ++counts_.declined; // from here on it is no frame
     if constexpr (Use.e1 && lends<E>) {
         bool no_loan = false;
@@ -188,19 +188,25 @@ bool engine<World, Route, Use>::land_lent(request& r, rank from, wire::e1 const&
         return false;
     auto const n = std::min<std::size_t>(h.size, r.into.size());
     read_loan(from, h.loan, h.size, r.into, 0, n);
+    landed(r, from, tag{h.what.tag}, h.size, n < h.size ? status::truncated : status::ok, way::loan);
+    return true;
+}
+
+/// A message of `size` bytes lies where its receive wants it.
+template <class World, class Route, protocol_set Use>
+void engine<World, Route, Use>::landed(request& r, rank from, tag label, std::uint64_t size, status how, way by) noexcept {
     r.matched = true;
     r.peer = from;
-    r.result.set(from, tag{h.what.tag}, h.size, n < h.size ? status::truncated : status::ok);
-    counts_.received[static_cast<unsigned>(way::loan)].count(h.size);
+    r.result.set(from, label, size, how);
+    counts_.received[static_cast<unsigned>(by)].count(size);
     complete(r);
-    return true;
 }
 
 inline bool is_wanted(wire::label const& what, envelope const& wanted) noexcept {
     return what.context() == wanted.context && what.tag >= 0 && (tag{what.tag} == wanted.label || wanted.label == any_tag);
 }
 
-/// A frame that is no small message: the wanted one, in a loan or in several frames, goes straight to its buffer; any other is handled as
+/// A frame that is no small message: the wanted one, in a loan, goes straight to its buffer; any other is handled as
 /// it comes, and nothing is got.
 template <class World, class Route, protocol_set Use>
 received engine<World, Route, Use>::take_other(frame const& f, envelope const& wanted, std::span<std::byte> into) noexcept {
@@ -211,17 +217,8 @@ received engine<World, Route, Use>::take_other(frame const& f, envelope const& w
         counts_.received[static_cast<unsigned>(way::loan)].count(h->size);
         return {static_cast<std::int32_t>(h->size), h->what.tag};
     }
-    if (f.op != static_cast<std::uint16_t>(op::e0_first) && f.op != static_cast<std::uint16_t>(op::e0_more))
-        return on_frame(f), received{};
-    auto const whole = gather(f);
-    if (whole.empty()) return {};
-    wire::label what;
-    std::memcpy(&what, whole.data(), sizeof what);
-    if (!is_wanted(what, wanted)) return on_frame({f.from, static_cast<std::uint16_t>(op::e0), whole}), received{};
-    auto const n = whole.size() - sizeof what;
-    copy_bytes(into.data(), whole.data() + sizeof what, std::min(n, into.size()));
-    counts_.taken_now.count(n);
-    return {static_cast<std::int32_t>(n), what.tag};
+    on_frame(f);
+    return {};
 }
 
 } // namespace mpt::inline v0::protocol

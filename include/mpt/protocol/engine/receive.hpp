@@ -89,6 +89,9 @@ template <class World, class Route, protocol_set Use> struct engine<World, Route
         got = {static_cast<std::int32_t>(n), what.tag};
         on.counts_.taken_now.count(n);
     }
+    template <class Frame> [[gnu::always_inline]] void stretched(Frame f) noexcept {
+        got = on.take_stretched(f, {context, f.from, label}, {data, capacity});
+    }
 };
 
 template <class World, class Route, protocol_set Use> received
@@ -126,6 +129,7 @@ template <class World, class Route, protocol_set Use> struct engine<World, Route
         if (f.op == static_cast<std::uint16_t>(op::e1)) return on.on_e1(frame{f}); // copies, so that small messages
         on.on_frame(frame{f});                                                     // never lie in memory
     }
+    template <class Frame> [[gnu::always_inline]] void stretched(Frame f) const noexcept { on.on_stretched(f); }
 };
 
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_frame(frame const& f) noexcept {
@@ -139,12 +143,6 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     case op::rts:
     case op::rts_begun:
     case op::rts_runs: return on_message(f, what, nullptr);
-    case op::e0_first:
-    case op::e0_more: {
-        auto const whole = gather(f);
-        if (!whole.empty()) on_e0({f.from, static_cast<std::uint16_t>(op::e0), whole});
-        return;
-    }
     case op::cts: return on_cts(f);
     case op::ask: return on_ask(f);
     case op::chunk: return on_chunk(f);

@@ -3,7 +3,7 @@
 ///        send(r) --- peer has sends waiting ------------------------------------------> queue behind them
 ///           |
 ///           +-- fits a frame, not throttled ----> e0 ----- wire full ------------------> queue
-///           +-- fits a few, not throttled ------> e0_first, e0_more ... -- too few free: as if it did not fit them
+///           +-- fits a long one, not throttled -> e0 ----- no room: as if it did not fit it
 ///           +-- fits a loan, not throttled -----> e1 ----- no loan: rts, wire full ----> queue
 ///           +-- else ---------------------------> rts --- ask, cts: push / joined: help / fin: done
 #pragma once
@@ -40,8 +40,8 @@ auto engine<World, Route, Use>::start_on(E& wire, request& r, peer_state& p) noe
     auto const head = r.mode == send_mode::synchronous ? sizeof(wire::e0_sync) : sizeof(wire::e0);
     if (!p.throttled) {
         if (n <= Use.e0_max && n + head <= max_frame<E>) return push_e0(wire, r);
-        if (n <= most_parts<E>() && r.mode == send_mode::standard &&
-            push_parts(wire, r.peer, wire::label::of(r.wanted.context, r.wanted.label), r.from)) {
+        if (r.mode == send_mode::standard &&
+            push_stretched(wire, r.peer, wire::label::of(r.wanted.context, r.wanted.label), r.from)) {
             counts_.sent[static_cast<unsigned>(way::frame)].count(n);
             return complete(r), pushed::yes;
         }

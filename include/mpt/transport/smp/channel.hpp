@@ -66,17 +66,20 @@ public:
         return s;
     }
 
+    /// Will the next reserve() give the turn line?
     bool our_turn() const noexcept { return turn_.mine() && far_ != nullptr; }
-    /// The same, on the turn line or nowhere: it alone takes a long frame.
-    slot<Atomics> reserve_turn() noexcept {
-        if (!our_turn()) return {};
-        slot<Atomics> const s{turn_.claim(), next_};
-        next_ += number_step;
-        return s;
-    }
+    /// The turn line, which takes a longer frame in one piece. Only when our_turn().
+    slot<Atomics> reserve_turn() noexcept { return {turn_.claim(), std::exchange(next_, next_ + number_step)}; }
 
-    /// Will the next n calls of reserve() give a slot?
-    bool has_room(std::uint32_t n) noexcept { return out_.has_room(n); }
+    /// n cells of the ring, for one frame, which is published in the first; none: not so many are free.
+    cell_run<Atomics> reserve_cells(std::uint32_t n, std::uint64_t& number) noexcept {
+        auto const cells = out_.reserve(n);
+        if (cells) number = std::exchange(next_, next_ + number_step);
+        return cells;
+    }
+    /// For `use`, below: the ring that its line is the front of; and the frame takes n cells more.
+    ring_reader<Atomics> const& in() const noexcept { return in_; }
+    void skip(std::uint32_t n) noexcept { in_.skip(n); }
 
     /// For `use`, below: the turn is not ours when the frame is read, but when let_go() was called, be it from there or later.
     void hold_back() noexcept {

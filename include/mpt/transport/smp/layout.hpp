@@ -54,9 +54,9 @@ template <class World> struct alignas(line_pair) lane_block {
 template <class Atomics = native_atomics> struct alignas(line_pair) mailbox {
     using word = typename Atomics::template atomic<std::uint32_t>;
 
-    word consumed;       // the credit line: frames the owner has taken from the ring
+    word consumed;       // the credit line: cells the owner has taken from the ring
     std::uint32_t lines; // cells of the ring, a power of two
-    alignas(line_pair) std::array<std::byte, cache_line> before_turn; // a long frame begins here
+    alignas(line_pair) std::array<std::byte, cache_line> before_turn; // a long frame on the turn line begins here
     line<Atomics> turn;
     alignas(line_pair) line<Atomics> ring[1]; // `lines` of them
 

@@ -11,7 +11,12 @@
 ///   "is there a frame", "is it the next one" and "is it not my own". 64 bits never come round: a line that nobody has written
 ///   for 2^32 frames (the ring, while all goes over the turn line) cannot be taken for a new one.
 ///
-///   A long frame, on the turn line only, begins in the line before and goes on here, in one piece: both lines come with one flag.
+///   A long frame on the turn line begins in the line before and goes on here, in one piece: both lines come with one flag. One in a
+///   ring goes on in the cells behind this one:
+///
+///        this cell                               | the next one                           | ...
+///        | payload, 52 bytes | size | op | number | payload, 56 bytes              | old   |   "old": of a frame that lay here a lap
+///                                           `---------------------------------------------  ago, or 0; never one that is waited for
 ///
 ///   Wire     64 bytes, pinned below.
 ///   Order    number: sync smp.frame, from the writer to the reader.
@@ -30,9 +35,13 @@
 namespace mpt::inline v0::smp {
 
 inline constexpr std::size_t line_room = 52;
-inline constexpr std::size_t pair_room = cache_line + line_room; // of a long frame
+inline constexpr std::size_t pair_room = cache_line + line_room; // of a long frame on the turn line
+/// Of a cell behind the first one of a long frame.
+inline constexpr std::size_t next_room = 56;
 /// The size of a frame that carries nothing: a cell that was reserved and abandoned. The reader passes over it.
 inline constexpr std::uint16_t padding_size = 0xffff;
+/// Beside the size of a frame in several cells of a ring.
+inline constexpr std::uint16_t in_cells = 0x2000;
 /// Beside the size of a frame on the turn line whose loan lies in the pair's turn buffer.
 inline constexpr std::uint16_t with_turn_buffer = 0x4000;
 
@@ -52,13 +61,16 @@ template <class Atomics = native_atomics> struct alignas(cache_line) line {
     }
     /// Where a frame of more than line_room bytes begins. Only where the line before belongs to this one (smp/layout: turn).
     std::byte* long_front() noexcept { return reinterpret_cast<std::byte*>(this) - cache_line; }
+    /// The payload of a cell behind the first one of a long frame: next_room bytes.
+    std::byte* next_payload() noexcept { return reinterpret_cast<std::byte*>(this); }
+    std::byte const* next_payload() const noexcept { return reinterpret_cast<std::byte const*>(this); }
     void publish(std::uint16_t frame_size, std::uint16_t frame_op, std::uint64_t n) noexcept {
         size = frame_size;
         op = frame_op;
         number.store(n, std::memory_order_release); // sync(smp.frame): release
     }
 };
-static_assert(sizeof(line<>) == cache_line && offsetof(line<>, size) == 52 && offsetof(line<>, number) == 56);
+static_assert(sizeof(line<>) == cache_line && offsetof(line<>, size) == line_room && offsetof(line<>, number) == next_room);
 static_assert(native_atomics::atomic<std::uint64_t>::is_always_lock_free);
 
 /// Frames of the pair's higher rank have odd numbers, of the lower rank even ones.

@@ -1,4 +1,4 @@
-// Ranks as threads that send to each other at random: frames, loans, joint copies, sleeps. Run under ThreadSanitizer too.
+// Ranks as threads that send to each other at random: frames, long ones, loans, joint copies, sleeps. Run under ThreadSanitizer too.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -26,7 +26,7 @@ double seconds() {
     return given ? std::strtod(given, nullptr) : 2.0;
 }
 
-enum op : std::uint16_t { data, lent, offered, finished };
+enum op : std::uint16_t { data, lent, offered, finished, stretched };
 struct message {
     std::uint64_t number;
 };
@@ -63,7 +63,7 @@ template <class Transport> class player {
     std::size_t finished_ = 0;
 
 public:
-    std::uint64_t received = 0, copied = 0, lent_count = 0, slept = 0;
+    std::uint64_t received = 0, copied = 0, lent_count = 0, long_count = 0, slept = 0;
 
     player(boot::job& job, mem::slice_heap& heap, smp::settings const& s)
         : job_{job}, end_{lane_context<world_type>{{}, job, heap, 0, 0, 1, {}}, s},
@@ -107,7 +107,11 @@ private:
         case 1:
         case 2:
         case 3: return start_loan(to);
-        case 4: {
+        case 4:
+        case 5:
+        case 6:
+        case 7: return start_long(to);
+        case 8: {
             auto const dropped = end_.reserve(to, 9);
             return;
         }
@@ -122,6 +126,16 @@ private:
         for (std::size_t i = 0; i < n; ++i) l.memory()[i] = pattern(number, i);
         if (!send(to, lent, loan_message{0, l.ref(), n})) end_.revoke(std::move(l));
     }
+    void start_long(rank to) {
+        auto const n = 53 + random_() % 224;
+        auto& number = sent_[static_cast<std::size_t>(to)];
+        std::vector<std::byte> bytes(n);
+        for (std::size_t i = 0; i < n; ++i) bytes[i] = pattern(number, i);
+        std::memcpy(bytes.data(), &number, sizeof number);
+        number += end_.stretch(to, n, stretched, [&](std::size_t at, std::span<std::byte> room) {
+            std::memcpy(room.data(), bytes.data() + at, room.size());
+        });
+    }
     void start_offer(rank to) {
         if (given_.size() > 8) return;
         std::vector<std::byte> memory(random_() % 300'000);
@@ -133,8 +147,19 @@ private:
             given_.push_back({ticket, std::move(memory)});
         else end_.withdraw(ticket);
     }
+    /// Takes long frames piece by piece, as the engine does.
+    struct taker {
+        player& on;
+        void operator()(frame const& f) const { on.take(f); }
+        template <class F> void stretched(F f) const {
+            std::array<std::byte, F::most> whole;
+            std::memcpy(whole.data(), f.front().data(), 12);
+            f.template copy<12>(whole.data() + 12, f.size - 12u);
+            on.take({f.from, f.op, std::span{whole}.first(f.size)});
+        }
+    };
     std::size_t progress() {
-        auto const n = end_.poll([this](frame const& f) { take(f); }, 16);
+        auto const n = end_.poll(taker{*this}, 16);
         std::erase_if(given_, [this](given& g) {
             auto const s = end_.advance_offer(g.ticket);
             EXPECT_NE(s, joint_state::refused);
@@ -178,19 +203,23 @@ private:
             auto const m = test::value_of<offer_message>(f);
             pulls_.push_back({f.from, m.ticket, number, std::vector<std::byte>(m.size)});
             end_.accept(f.from, m.ticket, pulls_.back().into);
+        } else if (f.op == op::stretched) {
+            for (std::size_t i = sizeof number; i < f.payload.size(); ++i) ASSERT_EQ(f.payload[i], pattern(number, i));
+            ++long_count;
         } else if (f.op == finished) ++finished_;
     }
 };
 
 template <class Transport> void stress(int n, smp::settings const& s) {
     seed();
-    std::atomic<std::uint64_t> received{0}, copied{0}, lent{0}, slept{0};
+    std::atomic<std::uint64_t> received{0}, copied{0}, lent{0}, long_ones{0}, slept{0};
     test::run_ranks(
         n,
         [&](boot::job& job, mem::slice_heap& heap, int) {
             player<Transport> p{job, heap, s};
             p.play(seconds() / 3);
             received += p.received, copied += p.copied, lent += p.lent_count, slept += p.slept;
+            long_ones += p.long_count;
         },
         std::chrono::seconds{110});
     std::printf("%llu frames, %llu loans, %llu MB by joint copies, %llu sleeps\n", static_cast<unsigned long long>(received),
@@ -198,6 +227,7 @@ template <class Transport> void stress(int n, smp::settings const& s) {
                 static_cast<unsigned long long>(slept));
     EXPECT_GT(received, 100u);
     EXPECT_GT(lent, 0u);
+    EXPECT_GT(long_ones, 0u);
     EXPECT_GT(copied, 0u);
 }
 
@@ -207,7 +237,7 @@ TEST(transport_smp_stress, two_ranks_exchange_everything_in_order) {
     stress<wrapping>(2, {.ring_lines = 16, .loans = 8, .loan_bytes = 2048});
 }
 TEST(transport_smp_stress, five_ranks_that_poll_everybody_exchange_everything_in_order) {
-    stress<transport::smp<>>(5, {.ring_lines = 32, .loans = 8, .loan_bytes = 2048});
+    stress<transport::smp<>>(5, {.ring_lines = 32, .loans = 8, .loan_bytes = 8192});
 }
 TEST(transport_smp_stress, five_ranks_that_watch_a_board_exchange_everything_in_order) {
     stress<wrapping>(5, {.ring_lines = 16, .hot_peers = 2, .loans = 8, .loan_bytes = 2048});

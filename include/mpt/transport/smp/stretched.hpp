@@ -19,6 +19,8 @@
 
 namespace mpt::inline v0::smp {
 
+/// origin: windows of 64, two cores of an AMD EPYC, long frames in place of loans, 24 runs in turn: 256 B 1.2 times the bandwidth, 512 B 1.03,
+/// 1 KiB 0.86, 2 KiB 0.89
 inline constexpr std::uint32_t most_cells = 5;
 inline constexpr std::size_t stretch_room = line_room + (most_cells - 1) * next_room;
 

@@ -29,4 +29,9 @@ struct arrival : arrival_hook {
     std::array<std::byte, 40> near{};
 };
 
+/// Whether a message that comes is the one that a call waits for, which took its sender from where it looks.
+inline bool is_wanted(wire::label const& what, envelope const& wanted) noexcept {
+    return what.context() == wanted.context && what.tag >= 0 && (tag{what.tag} == wanted.label || wanted.label == any_tag);
+}
+
 } // namespace mpt::inline v0::protocol

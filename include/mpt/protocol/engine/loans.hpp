@@ -202,10 +202,6 @@ void engine<World, Route, Use>::landed(request& r, rank from, tag label, std::ui
     complete(r);
 }
 
-inline bool is_wanted(wire::label const& what, envelope const& wanted) noexcept {
-    return what.context() == wanted.context && what.tag >= 0 && (tag{what.tag} == wanted.label || wanted.label == any_tag);
-}
-
 /// A frame that is no small message: the wanted one, in a loan, goes straight to its buffer; any other is handled as
 /// it comes, and nothing is got.
 template <class World, class Route, protocol_set Use>

@@ -60,8 +60,9 @@ public:
     std::size_t max_loan() noexcept { return long_.size(); }
     loan lend(rank, std::size_t n) noexcept {
         if (n > long_.size()) return {};
-        if (auto l = lend(pool_for(n), n)) return l;
-        return n <= short_.size() ? lend(long_, n) : loan{};
+        auto& first = pool_for(n);
+        if (auto l = lend(first, n)) return l;
+        return &first == &short_ ? lend(long_, n) : loan{};
     }
     void foresee(std::size_t n) noexcept { pool_for(n).foresee(n); }
     void begin(loan& l) noexcept { l.at_->begin(l.generation_); }

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+import parts  # beside this file
+
 HERE = pathlib.Path(__file__).resolve().parent
 FAULTS = [
     ('a header that leans on another', 'std::vector<int> v();\n', 'vector'),
@@ -32,6 +34,8 @@ def self_test(compiler):
             said = read(tmp / 'out')[2]
             if (said != '') != (expected != '') or expected not in said:
                 wrong.append(f'{what}: expected "{expected}", got "{said}"')
+    found = parts.parts({'a': ['b', 'outside'], 'b': ['c'], 'c': ['a'], 'before': ['a'], 'after': []})
+    if found != ['a', 'b', 'c']: wrong.append(f'parts of a cycle of three: {found}')
     print('\n'.join(wrong) or f'{len(FAULTS)} planted faults, all found')
     return bool(wrong)
 

@@ -85,6 +85,13 @@ def compiled(compiler, folder, programs, words=(), environment=None):
     return {name: folder / name for name in programs}
 
 
+def spell_program(build):
+    """What measures how far apart two CPUs are; nothing where it cannot be compiled."""
+    program = build / 'peers/spell'
+    program.parent.mkdir(parents=True, exist_ok=True)
+    return None if failure(['cc', '-O2', BENCH / 'peers/spell.c', '-o', program]) else program
+
+
 def with_tests(shmem, tests):
     """OpenSHMEM's programs, and the one of them by the names of these tests."""
     return shmem | dict.fromkeys(tests, shmem['shmem'])

@@ -6,8 +6,9 @@
 
 C sources that know mpi.h, or shmem.h, alone; libraries.py says whose libraries, and how they are had. One that cannot be had is left out,
 and the result says so. Every figure is taken in each round by all libraries in turn; medians and quartiles of the rounds. The hardware's
-limits are those of bench/limits in the same run. Writes bench/results/<machine>/<date>-peers.json, .md and .svg (a quick run: into
-BUILD). Standard library only.
+limits are those of bench/limits in the same run. Before and after each turn of a library spell.c measures how far apart the CPUs are; turns
+taken while they were much farther than at best do not count where there are others, and are made up for by more rounds. Writes
+bench/results/<machine>/<date>-peers.json, .md and .svg (a quick run: into BUILD). Standard library only.
 """
 import argparse
 import datetime
@@ -24,9 +25,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import plot  # noqa: E402  (beside this file, as libraries)
 import run as bench  # noqa: E402  (bench/run.py: the machine, medians, numbers in words)
-from libraries import Library, libraries  # noqa: E402
+from libraries import Library, libraries, spell_program  # noqa: E402
 
 PATIENCE = 90           # seconds a program may take, unless --patience says otherwise; what takes longer is a row of its own in the result
+FAR = 1.6               # times the shortest round trip of a cache line that was seen, or the longest copy: CPUs that are apart (spell.c)
 UP_IS_GOOD = bench.UP_IS_GOOD | {'%'}
 BEGIN, END = '<!-- peers: begin -->', '<!-- peers: end -->'
 
@@ -110,21 +112,61 @@ def message_jobs(o):
     yield from (('memory', n, ['-m', '1:1024', 'memory']) for n in ((4,) if o.quick else (4, 64)))
 
 
-def take(o, found, cpus):
-    """{(test, ranks, bytes, unit): {library: [value of each round]}} and what failed, once each."""
-    values, failed = {}, {}
-    for r in range(o.rounds):
-        for what, ranks, program, words in jobs(o):
-            if not re.search(o.only, f'{what} {ranks}'): continue
+class Spells:
+    """How far apart the CPUs were, turn by turn."""
+
+    def __init__(self, program, cpus):
+        self.command = [str(program), *map(str, sorted(cpus)[:2])] if program and len(cpus) > 1 else None
+        self.seen, self.last = [], None
+
+    def look(self):
+        """(ns of a round trip, ns of a copied byte), or nothing where that is not known."""
+        if not self.command: return None
+        try: word, copy = map(float, subprocess.run(self.command, capture_output=True, text=True, timeout=10).stdout.split())
+        except (OSError, ValueError, subprocess.TimeoutExpired): return None
+        self.seen.append((word, 1 / copy))
+        return self.seen[-1]
+
+    def turn(self, run):
+        """(what run() returns, the farther of before and after it)."""
+        before = self.last or self.look()
+        result = run()
+        self.last = self.look()
+        return result, tuple(map(max, before, self.last)) if before and self.last else None
+
+    def is_far(self, where): return bool(where) and any(w > FAR * min(column) for w, column in zip(where, zip(*self.seen)))
+
+
+def take(o, found, cpus, spells=None):
+    """{(test, ranks, bytes, unit): {library: [value of each round]}} and what failed, once each, and what does not count."""
+    values, failed, spells, turns = {}, {}, spells or Spells(None, cpus), {}
+    asked = [(n, *job) for n, job in enumerate(jobs(o)) if re.search(o.only, f'{job[0]} {job[1]}')]
+    for r in range(2 * o.rounds if spells.command else o.rounds):
+        for n, what, ranks, program, words in asked:
             for library in found[r % len(found):] + found[:r % len(found)]:
                 if program not in library.programs or (library.name, what, ranks) in failed: continue
-                rows, took, why = measure(library, ranks, program, words, cpus, o.patience)
+                places = turns.setdefault((n, library.name), [])
+                if r >= o.rounds and sum(not spells.is_far(p) for p in places) >= o.rounds: continue
+                (rows, took, why), where = spells.turn(lambda: measure(library, ranks, program, words, cpus, o.patience))
+                places.append(where)
                 if why: failed[library.name, what, ranks] = why
                 if what == 'start-up': rows = {} if why else {('start-up', 0): (took, 's')}
                 for (test, size), (value, unit) in rows.items():
-                    values.setdefault((test, ranks, size, unit), {}).setdefault(library.name, []).append(value)
-            print(f'  round {r + 1} of {o.rounds}: {what}, {ranks} ranks          ', end='\r', file=sys.stderr, flush=True)
-    return values, [f'{name}: {what} on {ranks} ranks: {why}' for (name, what, ranks), why in failed.items()]
+                    values.setdefault((test, ranks, size, unit), {}).setdefault(library.name, []).append((value, where))
+            which = f'round {r + 1} of {o.rounds}' if r < o.rounds else 'once more, for near CPUs'
+            print(f'  {which}: {what}, {ranks} ranks          ', end='\r', file=sys.stderr, flush=True)
+    count = {row: counting(by, spells) for row, by in values.items()}
+    said = [f'{name}: {what} on {ranks} ranks: {why}' for (name, what, ranks), why in failed.items()]
+    far, of = sum(spells.is_far(p) for places in turns.values() for p in places), sum(map(len, turns.values()))
+    if far: said.append(f'{far} of {of} turns, in which the CPUs were far apart (a cache line to and fro took more than {FAR} times {min(spells.seen)[0]:.0f} ns, '
+                        'or a copy that much longer), in rows of which all libraries have two others')
+    return count, said
+
+
+def counting(by, spells):
+    """Of {library: [(value, where) of its turns]} the values that count: those of near CPUs, if all libraries have two; all of them if not."""
+    near = {name: [value for value, where in taken if not spells.is_far(where)] for name, taken in by.items()}
+    return near if all(len(n) > 1 for n in near.values()) else {name: [value for value, _ in taken] for name, taken in by.items()}
 
 
 # ---------------------------------------------------------------- the limits
@@ -161,8 +203,8 @@ SAME = [('shmem_put', 'put'), ('shmem_get', 'get'), ('shmem_put_bw', 'put_bw'), 
 
 
 def two_interfaces(values):
-    """What a library's OpenSHMEM takes in units of what its MPI takes for the same one-sided operation, round by round: below 1, OpenSHMEM
-    is faster. Both stand on one engine, so of large data the ratio has to be 1, within the 3 % that the comparison of two engines allows
+    """What a library's OpenSHMEM takes in units of what its MPI takes for the same one-sided operation, turn by turn of
+    those that count: below 1, OpenSHMEM is faster. Both stand on one engine, so of large data the ratio has to be 1, within the 3 % that the comparison of two engines allows
     (that one is of Cray's DMAPP and its successor, between nodes; there is one engine here): there the engine's time is all. Of 8 bytes it
     tells what lies above the engine."""
     found = {}
@@ -253,7 +295,7 @@ def headline_table(result):
 def markdown(result):
     m = result['machine']
     lines = [f"# mpt {result['version']} beside its peers: {m['cpu']}, {m['cores']} cores{', virtual' if m['virtual'] else ''}, {result['date']}", '',
-             f"Linux {m['kernel']}; medians of {result['rounds']} rounds, in which the libraries take turns; all ranks on {result.get('cpus', 2)} CPUs. Quartiles are in the JSON file.",
+             f"Linux {m['kernel']}; medians of {result['rounds']} rounds, in which the libraries take turns (and of more in place of what is left out); all ranks on {result.get('cpus', 2)} CPUs. Quartiles are in the JSON file.",
              'Bold: the best. Ratios are of times (of rates the inverse): below 1, mpt is ahead.', '']
     for test in dict.fromkeys(family(r['test']) for r in result['rows']):
         rows = [r for r in result['rows'] if family(r['test']) == test]
@@ -309,7 +351,7 @@ def main():
     cpus, now = chosen_cpus(o.cpus), datetime.datetime.now()
     found, left_out = libraries(o.build)
     known = limits(o.build, o.quick, chosen_cpus(2))
-    values, failed = take(o, found, cpus)
+    values, failed = take(o, found, cpus, Spells(None if o.quick else spell_program(o.build), cpus))
     values |= two_interfaces(values)
     left_out += failed + ([] if known else ['limits: bench/limits is not built, or failed'])
     m = bench.machine()

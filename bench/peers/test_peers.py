@@ -152,6 +152,35 @@ class Runs(unittest.TestCase):
         has, lacks = (peers.Library(name, ['sh', '-c', 'echo "shmem_rate_p 8 2 M/s"'], programs) for name, programs in (('has', {'shmem': 'x'}), ('lacks', {'messages': 'x'})))
         self.assertEqual(peers.take(asked, [has, lacks], {min(peers.os.sched_getaffinity(0))}), ({('shmem_rate_p', 2, 8, 'M/s'): {'has': [2.0]}}, []))
 
+    def test_turns_of_cpus_that_are_far_apart_are_made_up_for_and_do_not_count(self):
+        near, slow_words, slow_copies = (50, 0.05), (120, 0.05), (50, 0.14)
+        class Told(peers.Spells):
+            def __init__(self, places): self.command, self.seen, self.last, self.places = ['x'], [], None, iter(places)
+            def look(self):
+                self.seen.append(next(self.places))
+                return self.seen[-1]
+        class asked: rounds, quick, only, m, i, x, cpus, patience = 2, True, '^shmem rate', None, None, None, 2, 90
+        with tempfile.TemporaryDirectory() as folder:
+            count = f'echo . >> {folder}/n; echo "shmem_rate_p 8 $(wc -l < {folder}/n) M/s"'
+            def taken(places):
+                (pathlib.Path(folder) / 'n').write_text('')
+                values, said = peers.take(asked, [peers.Library('has', ['sh', '-c', count], {'shmem': 'x'})], {min(peers.os.sched_getaffinity(0))}, Told(places))
+                return values['shmem_rate_p', 2, 8, 'M/s']['has'], said
+            self.assertEqual(taken([near] * 3), ([1.0, 2.0], []))
+            values, said = taken([near, slow_words, near, near, near])
+            self.assertEqual(values, [3.0, 4.0], 'what was far before or after is far')
+            self.assertTrue(said[0].startswith('2 of 4 turns, in which the CPUs were far apart'), said)
+            self.assertEqual(taken([near, slow_copies, slow_copies, near, near])[0], [1.0, 2.0, 3.0, 4.0], 'a single near one says little')
+
+    def test_how_far_apart_cpus_are_is_measured_or_not_known(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program, cpus = libraries.spell_program(pathlib.Path(folder)), peers.os.sched_getaffinity(0)
+            if not program or len(cpus) < 2: self.skipTest('no compiler here, or one CPU')
+            word, byte = peers.Spells(program, cpus).look()
+            self.assertTrue(1 < word and 0 < byte)
+        self.assertIsNone(peers.Spells(program, cpus).look(), 'the program is gone')
+        self.assertEqual(peers.Spells(None, cpus).turn(lambda: 7), (7, None))
+
     def test_a_run_that_fails_says_how(self):
         self.assertEqual(self.shell('echo "no such thing"; exit 3')[2], 'exit code 3: no such thing')
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <thread>
 
@@ -244,6 +245,33 @@ TEST(coll_together, other_sizes_roots_and_collectives_are_sentences) {
         else coll::barrier(team);
     });
     EXPECT_TRUE(any_says(calls, "called allreduce") && any_says(calls, "called barrier"));
+}
+
+TEST(coll_together, an_alltoall_by_messages_that_another_rank_does_not_call_is_told_to_all_that_wait) {
+    for (bool const same_size : {true, false}) {
+        std::array<std::string, 3> heard;
+        watchdog const guard{"ranks that disagree"};
+        together(3, from_the_first_call(), [&](team_type const& team, int me) {
+            constexpr std::size_t size = 20'000; // not in the memory that they share
+            std::vector<std::byte> out(3 * size), in(out.size());
+            std::vector<long> v(size / sizeof(long));
+            std::plus<> add;
+            coll::barrier(team);
+            try {
+                if (me != 2) coll::alltoall(team, coll::const_blocks{readable(out), size}, coll::blocks{writable(in), size});
+                else if (same_size)
+                    coll::allreduce(team, mpt::detail::operand_of<long>(add), nullptr, writable(v).data(), v.size());
+                else coll::barrier(team);
+            } catch (mpt::error const& e) {
+                EXPECT_EQ(e.code(), errc::usage);
+                heard[static_cast<std::size_t>(me)] = e.what();
+            }
+        });
+        for (auto const& what : heard)
+            EXPECT_TRUE(what.find("called alltoall") != what.npos &&
+                        what.find(same_size ? "called allreduce" : "called barrier") != what.npos)
+                << what;
+    }
 }
 
 } // namespace

@@ -124,8 +124,8 @@ TEST(protocol_engine_loans, a_long_one_is_read_while_it_is_written) {
 TEST(protocol_engine_loans, a_long_answer_goes_by_one_loan_and_needs_no_other) {
     mpt::test::engines<mpt::transport::smp<>> all{2};
     constexpr int rounds = 200;
-    auto const size_of = [](int i) { return i == rounds - 1 ? 512_KiB + 1 : 32_KiB + 1 + static_cast<std::size_t>(i) * 2451; };
-    static_assert(32_KiB + 1 + (rounds - 2) * 2451 <= 512_KiB);
+    auto const size_of = [](int i) { return i == rounds - 1 ? 4_MiB + 1 : 32_KiB + 1 + static_cast<std::size_t>(i) * 21000; };
+    static_assert(32_KiB + 1 + (rounds - 2) * 21000 <= 4_MiB);
     std::thread sender{[&] {
         for (int i = 0; i < rounds; ++i) {
             auto const data = pattern(size_of(i), static_cast<unsigned>(i));

@@ -6,6 +6,7 @@
 
 namespace {
 using namespace mpt;
+using namespace mpt::literals;
 using turns = smp::turn_buffers<>;
 
 struct alignas(line_pair) chunk {
@@ -13,12 +14,12 @@ struct alignas(line_pair) chunk {
 };
 /// A slice, and the turn buffers of the rank whose it is.
 struct one {
-    std::vector<chunk> memory = std::vector<chunk>(1 << 12);
+    std::vector<chunk> memory;
     std::size_t used = 1;
     bool is_full = false;
     turns all;
 
-    explicit one(std::uint32_t first) : all{4, 1000, 5000, first} {}
+    explicit one(std::uint32_t first, std::size_t longest = 5000) : memory(1000 + longest / 16), all{4, 1000, longest, first} {}
     turns::lent lend(std::size_t p, std::size_t n) {
         return all.lend(
             p, n,
@@ -87,6 +88,19 @@ TEST_P(smp_turn_buffer, a_longer_loan_brings_a_longer_buffer_and_frees_the_short
     EXPECT_EQ(a.used, used);
     EXPECT_FALSE(a.lend(1, 5001).at) << "nothing is longer";
     EXPECT_EQ(a.lend(1, 5000).at, r.at) << "and the pair still has its buffer";
+}
+
+TEST_P(smp_turn_buffer, very_long_ones_take_nothing_of_the_memory_for_long_ones) {
+    one a{GetParam(), 1_MiB};
+    EXPECT_EQ(a.all.most(), 1_MiB);
+    auto const l = a.lend(1, 512_KiB), longest = a.lend(2, 512_KiB + 1);
+    ASSERT_TRUE(l.at && longest.at);
+    EXPECT_EQ(l.at->room, 512_KiB);
+    EXPECT_EQ(longest.at->room, 1_MiB);
+    a.is_full = true;
+    EXPECT_TRUE(a.lend(3, 1_MiB).at && a.lend(0, 2000).at) << "two of each were made";
+    EXPECT_FALSE(a.lend(1, 512_KiB + 1).at);
+    EXPECT_EQ(a.lend(1, 512_KiB).at, l.at);
 }
 
 TEST_P(smp_turn_buffer, without_memory_there_is_none) {

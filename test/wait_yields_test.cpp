@@ -14,6 +14,7 @@ unsigned waits_without(wait::yields& y) {
 TEST(wait_yields, are_done_without_for_longer_each_time_that_one_takes_a_slice_and_never_for_ever) {
     wait::yields y;
     EXPECT_EQ(waits_without(y), 0u);
+    EXPECT_FALSE(y.took(wait::yields::slice)) << "once may be others' turns";
     for (unsigned const n : {8u, 24u, 56u, 120u, 248u, 504u, 1016u, 1024u, 1024u}) {
         EXPECT_FALSE(y.were_dear());
         EXPECT_TRUE(y.took(wait::yields::slice));
@@ -24,12 +25,26 @@ TEST(wait_yields, are_done_without_for_longer_each_time_that_one_takes_a_slice_a
 
 TEST(wait_yields, a_short_one_forgets_the_long_ones) {
     wait::yields y;
+    EXPECT_FALSE(y.took(nanoseconds{4'000'000}));
     EXPECT_TRUE(y.took(nanoseconds{4'000'000}));
     EXPECT_TRUE(y.took(nanoseconds{4'000'000}));
     EXPECT_EQ(waits_without(y), 24u);
     EXPECT_FALSE(y.took(wait::yields::slice - nanoseconds{1}));
     EXPECT_FALSE(y.were_dear());
+    EXPECT_FALSE(y.took(wait::yields::slice));
+    EXPECT_FALSE(y.took(nanoseconds{1}));
+    EXPECT_FALSE(y.took(wait::yields::slice)) << "they must follow each other";
     EXPECT_TRUE(y.took(wait::yields::slice));
     EXPECT_EQ(waits_without(y), 8u);
+}
+
+TEST(wait_yields, of_ranks_that_share_a_cpu_may_take_the_turns_of_all_others) {
+    auto const takes = [](wait::yields&& y, nanoseconds t) { return y.took(t), y.took(t); };
+    EXPECT_TRUE(takes(wait::yields{1}, wait::yields::slice));
+    EXPECT_TRUE(takes(wait::yields{0}, wait::yields::slice)) << "of how many is not known";
+    auto const all = wait::yields::slice + 7 * wait::yields::turn;
+    EXPECT_FALSE(takes(wait::yields{8}, all - nanoseconds{1}));
+    EXPECT_TRUE(takes(wait::yields{8}, all));
+    EXPECT_TRUE(takes(wait::yields{100}, wait::yields::longest)) << "and no more than a program that computes";
 }
 } // namespace

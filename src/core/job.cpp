@@ -170,6 +170,10 @@ unsigned job::cpus_for_each() const noexcept {
     auto const all = impl_->header->cpus;
     return all == 0 ? 0 : std::max(all / static_cast<unsigned>(size_), 1u);
 }
+unsigned job::ranks_on_each() const noexcept {
+    auto const all = impl_->header->cpus, ranks = static_cast<unsigned>(size_);
+    return all == 0 ? 1 : std::max((ranks + all - 1) / all, 1u);
+}
 
 namespace {
 /// To that CPU, and then free to go wherever it was free to go before. False: the system refuses.

@@ -140,6 +140,8 @@ public:
     bool scarce() const noexcept;
     /// Of the CPUs that the ranks may use as many as there are for each of them, at least one; 0: this is a job of one, which does not ask.
     unsigned cpus_for_each() const noexcept;
+    /// How many ranks share each of those CPUs, or some of them, at least one.
+    unsigned ranks_on_each() const noexcept;
     /// For a rank that has waited for long, or yields because CPUs are scarce: where two ranks less than on its CPU, or still fewer, were
     /// seen on another one, this thread moves there. A system that has two ranks on one CPU, or three of four on one of two, may leave
     /// them there for a tenth of a second and more, in which each message costs as much as a rank spins, or each collective a switch more.

@@ -77,6 +77,14 @@ template <team_type Team> void alltoall_direct(Team const& t, by_rank<source> mi
     }
 }
 
+/// In a collective that is counted as those with a root are, for where ranks share memory: its messages are then known from the
+/// next one's, and nobody waits for all to come before the first is sent.
+/// origin: 16 KiB by messages, AMD EPYC, Zen 4, two CPUs, after all have come / at once, us: 4 ranks 21.6 / 17.9, 8 ranks 98 / 47
+template <team_type Team> Team counted(Team const& t) {
+    if constexpr (may_share<Team>) return t.rooted(speaker::alltoall, rooted_call::nobody);
+    else return t;
+}
+
 } // namespace detail
 
 /// Pieces of any sizes: what one rank has for another is as large as what that one expects of it.
@@ -92,14 +100,19 @@ template <team_type Team> void alltoall(Team const& t, by_rank<source> mine, by_
     auto const size = all(t.me()).size();
     if constexpr (may_share<Team>)
         if (mine(t.me()).size() == size)
-            if (detail::brief b{t, speaker::alltoall, size, size * static_cast<std::size_t>(t.size() - 1)}) {
+            if (detail::brief b{t, speaker::alltoall, size, size * static_cast<std::size_t>(t.size() - 1),
+                                rooted_call::nobody}) {
                 t.move(mine(t.me()), all(t.me()));
                 return detail::alltoall_in(b, size, mine, all);
             }
-    to_the_end(t, [&](auto const& team) {
+    to_the_end(detail::counted(t), [&](auto const& team) {
         team.keep(mine(t.me()), all(t.me()));
-        if constexpr (may_share<Team>)
-            if (detail::alltoall_directly(team, size, mine, all) || detail::alltoall_together(team, size, mine, all)) return;
+        if constexpr (may_share<Team>) {
+            bool const at_once = size * static_cast<std::size_t>(t.size() - 1) <= detail::alltoall_at_once;
+            auto const least = (at_once ? 2 : 1) * t.template limit<"MPT_NODE_DIRECT">();
+            if (detail::alltoall_directly(team, size, least, mine, all) || detail::alltoall_together(team, size, mine, all))
+                return;
+        }
         if (size > t.template limit<"MPT_ALLTOALL_SHORT">() || t.size() < alltoall_doubling_ranks)
             detail::alltoall_direct(team, mine, all);
         else detail::alltoall_doubling(team, size, mine, all);

@@ -9,11 +9,12 @@
 ///   Refused   Pieces that lie scattered, a kernel that does not let a rank reach another, MPT_SINGLE_COPY=off: what all have seen goes by
 ///             the other ways (coll/together.hpp); of a scatter or a gather, messages of the root or to it bring the pieces of those
 ///             alone that could not.
-///   Size      MPT_NODE_DIRECT; of scatters above MPT_NODE_PIECE. Where a root's pieces are few, it is as fast by itself: scatters of two
-///             ranks from twice as much, gathers of three and four from four times as much. Alltoalls and gathers of two ranks, and
-///             allgathers, are faster by chunks.
-///             origin: so / as before, us, AMD EPYC, Zen 4, two CPUs: alltoall 8 ranks, 64 KiB 398 / 889, 256 KiB 2510 / 5310; 4 ranks,
-///             256 KiB 260 / 574. scatter 8 ranks, 64 KiB 64 / 36, 128 KiB 106 / 443. gather 8 ranks, 256 KiB 174 / 313
+///   Size      MPT_NODE_DIRECT; of scatters above MPT_NODE_PIECE. Alltoalls that go at once by messages, from twice as much. Where a root's
+///             pieces are few, it is as fast by itself: scatters of two ranks from twice as much, gathers of three and four from four times
+///             as much. Alltoalls and gathers of two ranks, and allgathers, are faster by chunks.
+///             origin: so / by messages, us, AMD EPYC, Zen 4, two CPUs: alltoall 8 ranks, 64 KiB 250 / 183, 128 KiB 566 / 539, 256 KiB
+///             1990 / 2580; 4 ranks, 64 KiB 53 / 52, 128 KiB 91 / 95, 256 KiB 165 / 300. scatter 8 ranks, 64 KiB 64 / 36, 128 KiB
+///             106 / 443. gather 8 ranks, 256 KiB 174 / 313
 ///   Source    MPI-4.1 chapter 6.    Tests  test/coll_direct_test.cpp
 #pragma once
 #include <algorithm>
@@ -202,10 +203,11 @@ private:
     }
 };
 
-/// Pieces of one size; this rank's to itself is not moved. False: some ranks cannot read others, as all have seen.
-template <class Stack> bool alltoall_directly(team<Stack> const& t, std::size_t size, by_rank<source> mine, by_rank<sink> all) {
+/// Pieces of one size, of `least` bytes and more; this rank's to itself is not moved. False: some ranks cannot read others, as all have seen.
+template <class Stack>
+bool alltoall_directly(team<Stack> const& t, std::size_t size, std::size_t least, by_rank<source> mine, by_rank<sink> all) {
     if (t.size() == 2) return false;
-    direct<Stack> d{t, speaker::alltoall, size, t.template limit<"MPT_NODE_DIRECT">()};
+    direct<Stack> d{t, speaker::alltoall, size, least};
     if (!d) return false;
     d.offer(mine);
     bool every = d.said_yes();

@@ -67,14 +67,6 @@ template <class Stack> bool all_say(team<Stack> const& t, bool yes) {
     return yes;
 }
 
-[[noreturn, gnu::noinline]] inline void calls_differ(std::int32_t me, rooted_call const& mine, std::int32_t other,
-                                                     rooted_call const& theirs) {
-    if (mine.what == theirs.what) differ(me, mine, other, theirs);
-    throw error{errc::usage, "mpt: rank " + std::to_string(me) + " called " + std::string{name_of(mine.what)} + ", and rank " +
-                                 std::to_string(other) + " called " + std::string{name_of(theirs.what)} +
-                                 " on the same communicator; all ranks call the same"};
-}
-
 } // namespace detail
 
 /// A part of each rank's slice, which all of a team map.
@@ -348,12 +340,12 @@ private:
         if (on == shelf::chunk && (!far_ || size > t.template limit<"MPT_NODE_MAX">())) return 1;
         return (size + stretch_of(size) - 1) / stretch_of(size);
     }
-    static std::uint64_t shown_by(void const* room, std::int32_t q) {
+    static shown_call shown_by(void const* room, std::int32_t q) {
         auto const& r = static_cast<node_room const*>(room)->rounds_;
-        return r.has_begun(q, r.last()) ? r.of(q).size : shown_sizes::not_yet;
+        return r.has_begun(q, r.last()) ? shown_call{r.of(q).size, r.of(q).call} : shown_call{};
     }
     template <class Stack> static std::uint64_t word_of(team<Stack> const& t, speaker s) noexcept {
-        return static_cast<std::uint64_t>(s) | std::uint64_t{static_cast<std::uint32_t>(t.call().root)} << 8;
+        return shown_calls::word_of(s, t.call().root);
     }
     /// f(q) of all other ranks, from the next one on: not all look at the same at once.
     template <class Stack, class F> static void each_other(team<Stack> const& t, F const& f) {
@@ -364,7 +356,7 @@ private:
     [[noreturn, gnu::noinline]] void refuse(team<Stack> const& t, std::int32_t q, speaker s, std::size_t size) const {
         auto const& e = rounds_.of(q);
         rooted_call const mine{s, t.call().root, t.call().number};
-        rooted_call const theirs{static_cast<speaker>(e.call & 0xff), static_cast<std::int32_t>(e.call >> 8), mine.number};
+        auto const theirs = shown_calls::call_of(e.call, mine.number);
         if (e.call != word_of(t, s)) detail::calls_differ(t.me(), mine, q, theirs);
         t.tell(); // what this rank sends to itself has another size: it shows that
         detail::sizes_differ(e.size, size, q);

@@ -1,4 +1,4 @@
-/// coll/rooted - collectives in which all ranks name a root, and how it is found out that they name different ones.
+/// coll/rooted - collectives that are counted, those in which all ranks name a root above all, and how it is found out that they differ.
 ///
 ///   Each rank numbers these calls by communicator; all come to them in the same order (MPI-4.1 section 6.1). Number and root are
 ///   in the tag of the messages, so those of calls that do not agree never meet:
@@ -9,7 +9,8 @@
 ///   A rank notes what it calls in its control record (wait/calls.hpp). One that has to wait long looks, again and again, at what
 ///   the others noted under the same number: another root there is an error, with both ranks and both roots, on all ranks that
 ///   wait; it does not matter for whom. So is another way that the data take, which their size decides: messages of the two ways would
-///   wait for each other. Whoever need not wait has sent its part and does not know.
+///   wait for each other. Whoever need not wait has sent its part and does not know. An alltoall is counted, too, where ranks may share
+///   memory: as one with a root that no rank is.
 ///
 ///   Where ranks share memory, and have shown their sizes there before they went on by messages (coll/node.hpp), it looks at those.
 ///
@@ -55,6 +56,8 @@ struct rooted_call {
     std::uint32_t number = 0;
     way by = way::usual;
 
+    /// The root of a counted collective that has none: more than ranks there may be.
+    static constexpr std::int32_t nobody = (1 << 18) - 1;
     /// The number of a call that is noted for reports alone: ranks that check their calls say so in which they exchange them.
     static constexpr std::uint32_t for_reports = ~std::uint32_t{0};
 
@@ -92,8 +95,9 @@ constexpr std::string_view name_of(speaker s) noexcept {
 
 [[noreturn]] inline void differ(std::int32_t me, rooted_call const& mine, std::int32_t other, rooted_call const& theirs) {
     auto const said = [](std::int32_t r, rooted_call const& c) {
-        return "rank " + std::to_string(r) + " called a " + std::string{name_of(c.what)} + " with root " +
-               std::to_string(c.root);
+        auto const name = name_of(c.what);
+        auto const call = "rank " + std::to_string(r) + (name[0] == 'a' ? " called an " : " called a ") + std::string{name};
+        return c.root == rooted_call::nobody ? call : call + " with root " + std::to_string(c.root);
     };
     if (mine.what == theirs.what && mine.root == theirs.root)
         throw error{errc::truncate, "mpt: ranks called a collective with different sizes: " + said(me, mine) + ", and rank " +
@@ -115,15 +119,32 @@ inline constexpr std::array<std::size_t, 3> odd_lengths{7, 11, 13};
                                     std::to_string(from) +
                                     (odd ? " (so many are sent by who has met another size before)" : "")};
 }
+
+[[noreturn, gnu::noinline]] inline void calls_differ(std::int32_t me, rooted_call const& mine, std::int32_t other,
+                                                     rooted_call const& theirs) {
+    if (mine.what == theirs.what) differ(me, mine, other, theirs);
+    throw error{errc::usage, "mpt: rank " + std::to_string(me) + " called " + std::string{name_of(mine.what)} + ", and rank " +
+                                 std::to_string(other) + " called " + std::string{name_of(theirs.what)} +
+                                 " on the same communicator; all ranks call the same"};
+}
 } // namespace detail
 
-/// Sizes that ranks which share memory have shown of the collective that they are in.
-struct shown_sizes {
+/// What ranks that share memory have shown of the collective that they are in.
+struct shown_call {
     static constexpr std::uint64_t not_yet = ~std::uint64_t{0};
-
+    std::uint64_t size = not_yet, word = 0;
+};
+struct shown_calls {
     void const* room = nullptr; // null: they have not
-    std::uint64_t (*of)(void const* room, std::int32_t q) = nullptr;
-    std::uint64_t mine = 0;
+    shown_call (*of)(void const* room, std::int32_t q) = nullptr;
+    shown_call mine{};
+
+    static std::uint64_t word_of(speaker s, std::int32_t root) noexcept {
+        return static_cast<std::uint64_t>(s) | std::uint64_t{static_cast<std::uint32_t>(root)} << 8;
+    }
+    static rooted_call call_of(std::uint64_t word, std::uint32_t number) noexcept {
+        return {static_cast<speaker>(word & 0xff), static_cast<std::int32_t>(word >> 8), number};
+    }
 };
 
 /// Looks at one rank after the other while this one waits in a call. One that has met a size which is not its own takes its turns, and
@@ -135,16 +156,16 @@ template <class Lane> class suspicion {
     group const& who_;
     context_id context_;
     rooted_call mine_, theirs_;
-    shown_sizes shown_;
-    std::uint64_t size_ = shown_sizes::not_yet; // that another one has shown, and is not ours
-    std::int64_t since_ = 0;                    // when it began to wait
+    shown_calls shown_;
+    std::uint64_t size_ = shown_call::not_yet; // that another one has shown, and is not ours
+    std::int64_t since_ = 0;                   // when it began to wait
     std::uint32_t asked_ = 0;
     std::int32_t next_ = 0, other_ = -1;
-    bool differs_, in_vain_ = false;
+    bool differs_, in_vain_ = false, shown_other_ = false;
 
 public:
     /// differs: a size was met.
-    suspicion(Lane& l, group const& who, context_id c, rooted_call const& mine, shown_sizes const& shown, bool differs) noexcept
+    suspicion(Lane& l, group const& who, context_id c, rooted_call const& mine, shown_calls const& shown, bool differs) noexcept
         : lane_{l}, who_{who}, context_{c}, mine_{mine}, shown_{shown}, differs_{differs} {}
 
     /// Asked in every turn of a wait: most of them are none of the long ones.
@@ -157,8 +178,8 @@ public:
     void tell(std::int32_t me) const {
         if (other_ < 0) [[likely]]
             return;
-        if (size_ != shown_sizes::not_yet) detail::sizes_differ(size_, shown_.mine, other_);
-        differ(me, mine_, other_, theirs_);
+        if (size_ != shown_call::not_yet) detail::sizes_differ(size_, shown_.mine.size, other_);
+        shown_other_ ? detail::calls_differ(me, mine_, other_, theirs_) : differ(me, mine_, other_, theirs_);
     }
 
 private:
@@ -168,12 +189,17 @@ private:
             if (since_ == 0) since_ = now;
             in_vain_ = in_vain_ || now - since_ > patience;
         }
-        if (shown_.room) size_ = shown_.of(shown_.room, next_);
-        if (size_ == shown_.mine) size_ = shown_sizes::not_yet;
+        if (shown_.room) look_at_shown();
         auto const seen = mine_.number == 0 ? 0 : lane_.calls_of(who_.world(next_)).find(context_, mine_.number);
         if (seen != 0 && seen != mine_.word()) other_ = next_, theirs_ = rooted_call::of(seen);
-        if (size_ != shown_sizes::not_yet) other_ = next_;
         if (++next_ == who_.size()) next_ = 0;
+    }
+    void look_at_shown() noexcept {
+        auto const theirs = shown_.of(shown_.room, next_);
+        if (theirs.size == shown_call::not_yet) return;
+        if (mine_.number != 0 && theirs.word != shown_.mine.word)
+            other_ = next_, theirs_ = shown_calls::call_of(theirs.word, mine_.number), shown_other_ = true;
+        else if (theirs.size != shown_.mine.size) other_ = next_, size_ = theirs.size;
     }
 };
 

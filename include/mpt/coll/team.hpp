@@ -178,10 +178,10 @@ private:
 
 /// What a communicator keeps for the memory that its ranks share (coll/node.hpp).
 struct meeting {
-    std::uint32_t calls = 0;                                               // collectives while there is none
-    bool refused = false;                                                  // they have agreed that there will be none
-    std::shared_ptr<void> room;                                            // node_room of the stack's world
-    std::uint64_t (*shown_by)(void const* room, std::int32_t q) = nullptr; // shown_sizes
+    std::uint32_t calls = 0;                                            // collectives while there is none
+    bool refused = false;                                               // they have agreed that there will be none
+    std::shared_ptr<void> room;                                         // node_room of the stack's world
+    shown_call (*shown_by)(void const* room, std::int32_t q) = nullptr; // shown_calls
 };
 
 /// The word of MPT_COLL_OFF for a collective: its place there follows from the speaker's number.
@@ -352,8 +352,9 @@ private:
     // origin: barrier of 3, 4 and 8 PEs on two cores in 1.34, 2.6 and 5.9 us, without these yields in 1.54, 2.8 and 6.9
     static constexpr std::uint32_t few_yields = 3;
     suspicion<lane<Stack>> suspect() const noexcept {
-        shown_sizes shown;
-        if (wrong_ && wrong_->shown && meeting_) shown = {meeting_->room.get(), meeting_->shown_by, *wrong_->shown};
+        shown_calls shown;
+        if (wrong_ && wrong_->shown && meeting_)
+            shown = {meeting_->room.get(), meeting_->shown_by, {*wrong_->shown, shown_calls::word_of(call_.what, call_.root)}};
         return {wire_.on(), *who_, wire_.context(), call_, shown, differs()};
     }
     void tell(suspicion<lane<Stack>> const& doubt) const {

@@ -309,13 +309,15 @@ template <class J> void alltoall_in(J& j, std::size_t size, by_rank<source> mine
 }
 /// Longer ones of more than two ranks go by messages: who has sent all of its own waits for nobody in particular, where each piece of this
 /// memory takes all of them along.
-/// origin: all at once by messages / through this memory, AMD EPYC, Zen 4, two CPUs, us: 8 ranks, 8 KiB 44 / 50, 16 KiB 43 / 63, 32 KiB 74 /
-/// 126, 64 KiB 186 / 287; 4 ranks, 8 KiB 13 / 14, 16 KiB 16 / 22; 16 ranks, 8 KiB 203 / 178, 16 KiB 310 / 450
-inline constexpr std::size_t alltoall_piece_there = 8_KiB;
+/// origin: all at once by messages / through this memory, AMD EPYC, Zen 4, two CPUs, us: 8 ranks, 2 KiB 30 / 18, 4 KiB 24 / 26, 8 KiB 31 / 47,
+/// 64 KiB 186 / 287; 4 ranks, 8 KiB 8.2 / 7.2, 16 KiB 16 / 22; 16 ranks, 2 KiB 480 / 89, 4 KiB 136 / 141, 8 KiB 179 / 211
+inline constexpr std::size_t alltoall_piece_there = 8_KiB, alltoall_row_there = 32_KiB, alltoall_small_there = 2_KiB;
 template <class Stack> bool alltoall_together(team<Stack> const& t, std::size_t size, by_rank<source> mine, by_rank<sink> all) {
     joint<Stack> j{t, speaker::alltoall, size};
-    auto const most = std::min(alltoall_piece_there, t.template limit<"MPT_NODE_PIECE">());
-    if (!j.takes(size * static_cast<std::size_t>(j.ranks() - 1), t.size() == 2 || size <= most)) return false;
+    auto const row = size * static_cast<std::size_t>(j.ranks() - 1);
+    auto const most = row <= alltoall_row_there ? alltoall_piece_there : alltoall_small_there;
+    bool const short_ones = size <= std::min(most, t.template limit<"MPT_NODE_PIECE">());
+    if (!j.takes(row, t.size() == 2 || short_ones)) return false;
     j.is_exchange();
     return alltoall_in(j, size, mine, all), true;
 }

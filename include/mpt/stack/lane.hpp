@@ -360,9 +360,9 @@ private:
     std::vector<std::unique_ptr<wait_facts const>> tunings_; // all later ones: a wait may read any of them
     config::values const variables_;
     std::shared_ptr<mem::parts> const parts_;
-    alignas(cache_line) crowd here_{1};       // who waits here; each writes it
-    alignas(cache_line) wait::yields yields_; // what they cost
-    crowd* crowd_ = &here_;                   // of all lanes, where there are several
+    alignas(cache_line) crowd here_{1};                             // who waits here; each writes it
+    alignas(cache_line) wait::yields yields_{job_.ranks_on_each()}; // what they cost
+    crowd* crowd_ = &here_;                                         // of all lanes, where there are several
     wait_hooks<world_type>* hooks_ = nullptr;
     std::uint64_t sleeps_ = 0;
     nanoseconds slept_{};

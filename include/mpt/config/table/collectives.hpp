@@ -20,11 +20,12 @@ consteval auto rows_of_collectives() {
         size  ("MPT_NODE_CHUNK", 128_KiB, 32_KiB, 4_MiB, job,
             "piece of larger data that a rank puts there at once; it keeps 16, of more than 8 ranks fewer", measured),
         size  ("MPT_NODE_PIECE", 64_KiB, 0_B, 1024_GiB, job,
-            "largest piece of a scatter that goes through it, and of an alltoall of more than two ranks, of 8K at most; above it, "
-            "MPT_NODE_DIRECT or messages",
+            "largest piece of a scatter that goes through it, and of an alltoall of more than two ranks, of 8K at most, of 2K "
+            "where those for all others are more than 32K; above it, MPT_NODE_DIRECT or messages",
             measured),
         size  ("MPT_NODE_DIRECT", 64_KiB, 0_B, 1024_GiB, job,
-            "smallest piece of an alltoall, scatter or gather that a rank copies from or to another's memory by itself",
+            "smallest piece of a scatter or gather that a rank copies from or to another's memory by itself; of an alltoall "
+            "twice as much where a rank sends 448K at most",
             measured),
         size  ("MPT_NODE_MAX", 1024_GiB, 1_KiB, 1024_GiB, job,
             "largest collective that goes through it, by the bytes of a rank; above it, messages", guess),

@@ -45,7 +45,7 @@ consteval auto rows_of_engine() {
             "largest message sent through a lent buffer (E1); above it, rendezvous", measured),
         count ("MPT_LOANS", 64, 1, 4096, job, "buffers of a lane that E1 lends, of each of two lengths", guess),
         size  ("MPT_LOAN_BYTES", 128_KiB, 256_B, 1_MiB, job, "bytes of one such buffer", measured),
-        size  ("MPT_AWAITED_MAX", 512_KiB, 0_B, 16_MiB, job,
+        size  ("MPT_AWAITED_MAX", 4_MiB, 0_B, 16_MiB, job,
             "largest answer sent through the buffer that both ranks write by turns; with MPT_EAGER_MAX below "
             "MPT_LOAN_BYTES none is longer than that",
             measured),

@@ -33,7 +33,7 @@ struct settings {
     std::uint32_t hot_peers = 16;     // MPT_HOT_PEERS
     std::uint32_t loans = 64;         // MPT_LOANS
     std::size_t loan_bytes = 128_KiB; // MPT_LOAN_BYTES
-    std::size_t long_loan = 512_KiB;  // MPT_AWAITED_MAX
+    std::size_t long_loan = 4_MiB;    // MPT_AWAITED_MAX
     bool single_copy = true;          // MPT_SINGLE_COPY
     look how = look::loading;         // MPT_LOOK; auto: natural_look()
 

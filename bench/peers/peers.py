@@ -155,7 +155,7 @@ def take(o, found, cpus, spells=None):
                     values.setdefault((test, ranks, size, unit), {}).setdefault(library.name, []).append((value, where))
             which = f'round {r + 1} of {o.rounds}' if r < o.rounds else 'once more, for near CPUs'
             print(f'  {which}: {what}, {ranks} ranks          ', end='\r', file=sys.stderr, flush=True)
-    count = {row: counting(by, spells) for row, by in values.items()}
+    count = {row: counting(by, spells, o.rounds) for row, by in values.items()}
     said = [f'{name}: {what} on {ranks} ranks: {why}' for (name, what, ranks), why in failed.items()]
     far, of = sum(spells.is_far(p) for places in turns.values() for p in places), sum(map(len, turns.values()))
     if far: said.append(f'{far} of {of} turns, in which the CPUs were far apart (a cache line to and fro took more than {FAR} times {min(spells.seen)[0]:.0f} ns, '
@@ -163,10 +163,11 @@ def take(o, found, cpus, spells=None):
     return count, said
 
 
-def counting(by, spells):
-    """Of {library: [(value, where) of its turns]} the values that count: those of near CPUs, if all libraries have two; all of them if not."""
+def counting(by, spells, rounds):
+    """Of {library: [(value, where) of its turns]} the values that count: those of near CPUs, if all libraries have two; if not, those of the rounds that
+    all libraries took."""
     near = {name: [value for value, where in taken if not spells.is_far(where)] for name, taken in by.items()}
-    return near if all(len(n) > 1 for n in near.values()) else {name: [value for value, _ in taken] for name, taken in by.items()}
+    return near if all(len(n) > 1 for n in near.values()) else {name: [value for value, _ in taken[:rounds]] for name, taken in by.items()}
 
 
 # ---------------------------------------------------------------- the limits

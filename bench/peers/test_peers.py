@@ -170,7 +170,7 @@ class Runs(unittest.TestCase):
             values, said = taken([near, slow_words, near, near, near])
             self.assertEqual(values, [3.0, 4.0], 'what was far before or after is far')
             self.assertTrue(said[0].startswith('2 of 4 turns, in which the CPUs were far apart'), said)
-            self.assertEqual(taken([near, slow_copies, slow_copies, near, near])[0], [1.0, 2.0, 3.0, 4.0], 'a single near one says little')
+            self.assertEqual(taken([near, slow_copies, slow_copies, near, near])[0], [1.0, 2.0], 'a single near one says little: what all libraries took counts')
 
     def test_how_far_apart_cpus_are_is_measured_or_not_known(self):
         with tempfile.TemporaryDirectory() as folder:

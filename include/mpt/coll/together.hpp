@@ -41,8 +41,8 @@ public:
     std::int32_t me() const noexcept { return t_.me(); }
     std::int32_t ranks() const noexcept { return t_.size(); }
 
-    /// Does it go through the room, where a rank shows so many bytes? If not, the others are told that messages are to come; without a root
-    /// nothing is sent before all are known to send: labels do not tell one such collective's messages from the next one's.
+    /// Does it go through the room, where a rank shows so many bytes? If not, the others are told that messages are to come; where it is
+    /// not counted, nothing is sent before all are known to send: labels do not tell one such collective's messages from the next one's.
     bool takes(std::size_t bytes, bool fits = true) {
         if (!room_) return false;
         if (t_.differs()) [[unlikely]]

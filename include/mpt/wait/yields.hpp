@@ -13,7 +13,7 @@
 ///           sleep then costs a wake-up for each message.
 ///           origin: alltoall of 16 ranks on 2 CPUs of an AMD EPYC, pieces of 16 KiB, 2.2 ms, 1.4 so, 0.9 where nobody sleeps
 ///   Order   all are hints: whoever is told wrongly yields or sleeps once more, and nothing hangs on it.
-///   Threads any, at once.
+///   Threads any, at once; short ones of one thread hide the long ones of another.
 ///   Tests   test/wait_yields_test.cpp
 #pragma once
 #include <algorithm>

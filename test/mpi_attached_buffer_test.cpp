@@ -139,12 +139,12 @@ TYPED_TEST(mpi_attached_buffers, of_a_session_come_before_those_of_the_environme
             mpt::session<TypeParam> const s{home};
             int const me = m.me.value, other = 1 - me;
             auto const all = s.communicator_of(s.group_of("mpi://WORLD"), "buffers");
-            std::vector<std::byte> memory(600'000 + bsend_overhead);
-            std::vector<std::byte> const large(600'000); // more than goes without being asked for
+            std::vector<std::byte> memory(5'000'000 + bsend_overhead);
+            std::vector<std::byte> const large(5'000'000); // more than goes without being asked for
             mpt::attach_buffer(s, memory);
             auto const twin = all.dup();
             mpt::bsend(twin, large, other);
-            expect_buffer_error([&] { mpt::bsend(all, me, other); }, "of the attached 600512 bytes 600512 are in use");
+            expect_buffer_error([&] { mpt::bsend(all, me, other); }, "of the attached 5000512 bytes 5000512 are in use");
             both.arrive_and_wait(); // before, nobody takes what is to fill the other's buffer
             EXPECT_EQ(twin.template recv<std::vector<std::byte>>(other), large);
             mpt::flush_buffer(s);

@@ -151,7 +151,7 @@ TEST(stack_runtime, leaving_finishes_what_was_sent_and_not_waited_for) {
             auto& rt = env.native();
             channel<local_stack> const wire{rt.lane_at(rt.lanes() - 1), context_id{4000}};
             // Rank 0 leaves at once; its data lives in memory that outlives the environment.
-            static std::vector<std::byte> const data(700000, std::byte{9});
+            static std::vector<std::byte> const data(5000000, std::byte{9});
             if (env.rank() == 0) {
                 static_cast<void>(wire.start_send(1, 1, source{data}));
                 static_cast<void>(wire.start_send(2, 1, source{data}));

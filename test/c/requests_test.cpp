@@ -17,7 +17,7 @@ using mpt::c::test::expect_failure;
 using mpt::c::test::ranks;
 using mpt::c::test::thread_of_rank;
 
-constexpr int huge = 1 << 20; // ints: no transport takes so much before it is received
+constexpr int huge = (1 << 20) + 1; // ints: no transport takes so much before it is received
 
 std::vector<int> numbers_from(int first, int n) {
     std::vector<int> v(static_cast<std::size_t>(n));

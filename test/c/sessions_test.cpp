@@ -651,7 +651,7 @@ TEST(CSessions, AFlushWaitsForTheMessagesOfTheSession) {
     processes(2, [&](int me, int) {
         auto const s = opened();
         auto const c = comm_of(s, "mpi://WORLD", "flushed");
-        constexpr int n = 600'000; // more than goes without being asked for
+        constexpr int n = 5'000'000; // more than goes without being asked for
         std::vector<char> data(n);
         EXPECT_EQ(MPI_Session_attach_buffer(s, MPI_BUFFER_AUTOMATIC, 0), MPI_SUCCESS);
         for (int round = 0; round < 10; ++round) {

@@ -170,8 +170,8 @@ std::map<std::string, void (*)()> const hangs{
      }},
     {"send",
      [] {
-         std::vector<char> much(1 << 20);
-         MPI_Send(much.data(), 1 << 20, MPI_CHAR, (rank_of() + 1) % size_of(), 5, MPI_COMM_WORLD);
+         std::vector<char> much(8 << 20);
+         MPI_Send(much.data(), 8 << 20, MPI_CHAR, (rank_of() + 1) % size_of(), 5, MPI_COMM_WORLD);
          compute();
      }},
     {"answer", // of an agent that does not run; both wait for each other, as far as messages go

@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
         mistake{"probe", 2, {"rank 0 waits in MPI_Probe from rank 1, tag 3, on MPI_COMM_WORLD for ", "a cycle: rank 0"}},
         mistake{"send",
                 2,
-                {"rank 0 waits in MPI_Send to rank 1, tag 5, on MPI_COMM_WORLD (1048576 bytes) for ",
+                {"rank 0 waits in MPI_Send to rank 1, tag 5, on MPI_COMM_WORLD (8388608 bytes) for ",
                  "a cycle: rank 0 waits for rank 1,"}}),
     [](auto const& i) { return std::string{i.param.which}; });
 

@@ -7,7 +7,8 @@ import subprocess
 import sys
 import tempfile
 
-import parts  # beside this file
+sys.dont_write_bytecode = True
+import parts  # noqa: E402  (beside this file)
 
 HERE = pathlib.Path(__file__).resolve().parent
 FAULTS = [

@@ -124,6 +124,7 @@ class Spells:
         if not self.command: return None
         try: word, copy = map(float, subprocess.run(self.command, capture_output=True, text=True, timeout=10).stdout.split())
         except (OSError, ValueError, subprocess.TimeoutExpired): return None
+        if copy <= 0: return None                                    # less than can be printed: somebody else has a CPU
         self.seen.append((word, 1 / copy))
         return self.seen[-1]
 
@@ -205,7 +206,8 @@ SAME = [('shmem_put', 'put'), ('shmem_get', 'get'), ('shmem_put_bw', 'put_bw'), 
 
 def two_interfaces(values):
     """What a library's OpenSHMEM takes in units of what its MPI takes for the same one-sided operation, turn by turn of
-    those that count: below 1, OpenSHMEM is faster. Both stand on one engine, so of large data the ratio has to be 1, within the 3 % that the comparison of two engines allows
+    those that count: below 1, OpenSHMEM is faster. Both stand on one engine, so of large data the ratio has to be 1, within the 3 % that the
+    comparison of two engines allows
     (that one is of Cray's DMAPP and its successor, between nodes; there is one engine here): there the engine's time is all. Of 8 bytes it
     tells what lies above the engine."""
     found = {}

@@ -37,6 +37,8 @@ static double now(void) {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+/* Acquire here, release in tell(): who sees the word sees the data written before it, and writes over them only when they are read. It spins,
+ * for that is what is measured; alarm() ends it where the two have no CPU each. */
 static void await(_Atomic uint32_t* word, uint32_t value) {
     while (atomic_load_explicit(word, memory_order_acquire) != value) {}
 }

@@ -12,7 +12,8 @@
 ///   wait for each other. Whoever need not wait has sent its part and does not know. An alltoall is counted, too, where ranks may share
 ///   memory: as one with a root that no rank is.
 ///
-///   Where ranks share memory, and have shown their sizes there before they went on by messages (coll/node.hpp), it looks at those.
+///   Where ranks share memory, and have shown there what they call, and its size, before they went on by messages (coll/node.hpp), it looks at
+///   that.
 ///
 ///   Cost      to note: two stores. To look: a line of another's while there is nothing else to do.
 ///   Limit     ranks that only send (two, each of which takes itself for the root of a small broadcast) are not told; what they sent is

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <stdexcept>
@@ -5,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <mpt/boot/boot.hpp>
 #include <mpt/core/error.hpp>
+#include <mpt/wait/cpus.hpp>
 
 #include "support/job_of.hpp"
 
@@ -28,6 +30,19 @@ TEST(job, nobody_leaves_a_meeting_before_everybody_came) {
             ASSERT_GE(came.load(), 4 * round);
         }
     });
+}
+
+TEST(job, tells_how_many_cpus_a_rank_has_and_how_many_ranks_a_cpu) {
+    auto const cpus = usable_cpus();
+    for (unsigned const n : {2 * cpus + 1, 2u}) // one more than two on each, and few
+        test::run_ranks(static_cast<std::int32_t>(n), [&](boot::job& job, mem::slice_heap&, int) {
+            job.meet();
+            EXPECT_EQ(job.cpus_for_each(), std::max(cpus / n, 1u));
+            EXPECT_EQ(job.ranks_on_each(), n == 2 ? (cpus == 1 ? 2u : 1u) : 3u);
+        });
+    boot::job const alone{test::job_of(1)[0], 1, "test"};
+    EXPECT_EQ(alone.cpus_for_each(), 0u);
+    EXPECT_EQ(alone.ranks_on_each(), 1u);
 }
 
 TEST(job, different_stacks_are_an_error_that_names_both_on_every_rank) {

@@ -55,6 +55,22 @@ TEST(copy_bytes, moves_exactly_what_lies_just_behind_but_for_the_page) {
             }
 }
 
+/// Whole vectors in their places and what is before and behind them; more than a cache holds; from and to every alignment.
+TEST(copy_bytes, moves_long_runs_exactly_from_and_to_every_alignment) {
+    constexpr std::size_t around = 64;
+    for (std::size_t const n : {1536, 1537, 1600, 2047, 3000, 4096, 8191, 16'384, 32'767, 32'768, 32'769, 40'000})
+        for (std::size_t shift = 0; shift < around; shift += n < 5000 ? 1 : 7) {
+            auto const from = numbered(n + 2 * around);
+            bytes_of to(n + 3 * around, std::byte{0xee});
+            auto* const at = to.data() + around + shift;
+            auto const* const first = from.data() + shift * 5 % around;
+            mpt::copy_bytes(at, first, n);
+            ASSERT_TRUE(std::equal(at, at + n, first)) << n << " bytes, shift " << shift;
+            ASSERT_TRUE(std::all_of(to.data(), at, [](std::byte b) { return b == std::byte{0xee}; })) << n << ", " << shift;
+            ASSERT_TRUE(std::all_of(at + n, to.data() + to.size(), [](std::byte b) { return b == std::byte{0xee}; })) << n;
+        }
+}
+
 TEST(copy_each_once, moves_every_length_exactly_from_and_to_every_alignment_and_within_itself) {
     for (std::size_t n = 0; n <= 200; ++n)
         for (std::size_t shift = 0; shift < 16; ++shift) {

@@ -71,9 +71,20 @@ template <class T, class F>
 template <class T, class F> void each(std::byte const* __restrict left, std::byte* __restrict right, std::size_t n) noexcept {
     loop<T, F>(left, right, n);
 }
-/// The same by vectors of 32 bytes. Element by element, so the results are the same.
+/// Of a long row, the elements before the first one from which on vectors are stored in their places: every second store would be two.
+template <class T> std::size_t before_vectors(std::byte const* row, std::size_t n, std::size_t vector) noexcept {
+    auto const bytes = (vector - reinterpret_cast<std::uintptr_t>(row) % vector) % vector;
+    return n * sizeof(T) < 8 * vector || bytes % sizeof(T) != 0 ? 0 : bytes / sizeof(T);
+}
+/// The same by vectors of 32 bytes. Element by element, so the results are the same. Measured on an AMD EPYC of Zen 4, sums of doubles 16 bytes
+/// behind a line, so and in place, and by 64 bytes with lines asked for: 4 KiB 55, 36, 71 ns, 64 KiB 1184, 1107, 1300, 1 MiB 23.3, 21.1, 26.8 us.
 template <class T, class F>
 [[MPT_BY_32]] void each_by_32(std::byte const* __restrict left, std::byte* __restrict right, std::size_t n) noexcept {
+    constexpr std::size_t block = 256; // of a known length, which compilers unroll
+    auto first = before_vectors<T>(right, n, 32);
+    for (n -= first; first != 0; --first, left += sizeof(T), right += sizeof(T)) loop<T, F>(left, right, 1);
+    for (; n * sizeof(T) >= block; n -= block / sizeof(T), left += block, right += block)
+        loop<T, F>(left, right, block / sizeof(T));
     loop<T, F>(left, right, n);
 }
 /// By vectors of 64 bytes, lines asked for ahead of them. Measured on an AMD EPYC of Zen 5, sums of doubles by 32 and by 64 bytes: 4 KiB
@@ -103,6 +114,12 @@ template <class T, class F>
 }
 template <class T, class F> [[MPT_BY_32]] void merge_by_32(std::byte const* __restrict left, std::byte const* __restrict right,
                                                            std::byte* __restrict result, std::size_t n) noexcept {
+    constexpr std::size_t block = 256;
+    auto first = before_vectors<T>(result, n, 32);
+    for (n -= first; first != 0; --first, left += sizeof(T), right += sizeof(T), result += sizeof(T))
+        merge_loop<T, F>(left, right, result, 1);
+    for (; n * sizeof(T) >= block; n -= block / sizeof(T), left += block, right += block, result += block)
+        merge_loop<T, F>(left, right, result, block / sizeof(T));
     merge_loop<T, F>(left, right, result, n);
 }
 template <class T, class F> [[MPT_BY_64]] void merge_by_64(std::byte const* __restrict left, std::byte const* __restrict right,

@@ -32,10 +32,12 @@ inline bool has_vectors_of_32() noexcept {
     return false;
 #endif
 }
-/// Of those that have vectors of 64 bytes the first ones became slower by them; the later ones have these instructions, too.
+/// Of those that have vectors of 64 bytes Intel's first ones became slower by them, and AMD's first ones have them in two halves; the later
+/// ones have vbmi2, and vp2intersect, too.
 inline bool likes_vectors_of_64() noexcept {
 #if defined(__x86_64__)
-    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512dq");
+    if (!__builtin_cpu_supports("avx512vbmi2") || !__builtin_cpu_supports("avx512dq")) return false;
+    return !is_of_amd() || __builtin_cpu_supports("avx512vp2intersect");
 #else
     return false;
 #endif

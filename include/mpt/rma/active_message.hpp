@@ -1,4 +1,4 @@
-/// rma/active_message - one small operation on memory that is not mapped, done by a thread of its owner that waits in mpt anyway.
+/// rma/active_message - one operation on memory that is not mapped, done by a thread of its owner that waits in mpt anyway.
 ///
 ///        origin                                                 a thread of the target that waits
 ///        ------                                                 ---------------------------------
@@ -10,7 +10,8 @@
 ///
 ///   A put may have an update of one number with it, which is done after it: data, and the signal that they are there.
 ///
-///   Data that no line holds stand in memory of the origin's, which the target maps; the answer of an update follows them there.
+///   Data that no line holds stand in memory of the origin's, which the target maps; the answer of an update follows them there. Or the
+///   data of an update stand where the origin's program has them, and the target reads them through the kernel, and writes the answer.
 ///
 ///   A round trip of a cache line in place of a system call, or of a message and its answer. Nobody depends on the target: what it does
 ///   not begin in time the origin takes back, and goes another way (rma/window/ask.hpp). What has begun is waited for.
@@ -41,7 +42,7 @@ struct active_message {
     operation op = operation::no_op; // update; put: of the number after it, if any
     element_kind kind = element_kind::byte;
     bool fetches = false;    // update: the answer is what was there
-    std::uint32_t bytes = 0; // of the run
+    std::uint32_t bytes = 0; // of the run; afterwards 0 where the kernel refused to write the answer
     std::uint64_t at = 0;
     std::array<std::byte, most> data; // put, update: as many; swap: expected, then desired. The answer of get, update, swap
 
@@ -57,11 +58,12 @@ struct active_message {
         return a;
     }
 
-    /// Of more bytes: where in a rank's slice of the arena they are.
+    /// Of more bytes: where they are.
     struct place {
-        std::int32_t of = -1;
-        std::uint32_t reserved = 0;
-        std::uint64_t at = 0;
+        std::int32_t of = -1;        // in the slice of that rank of the job; or in the memory of that rank of the window,
+        std::uint32_t is_afar = 0;   // which the kernel reads and writes
+        std::uint64_t at = 0;        // the data; nothing afar where there are none
+        std::uint64_t answer_at = 0; // afar; else it follows the data
     };
     void put_elsewhere(place const& p) noexcept { std::memcpy(data.data(), &p, sizeof p); }
     place elsewhere() const noexcept {

@@ -9,7 +9,8 @@
 ///   started when the window is made and ended when it is freed. It sleeps on a bell of its own, not on the lane's, so that the
 ///   program's messages do not wake it. A thread of the program that waits may do its work: help().
 ///
-///   Small operations need no letter while a thread of the program waits: rma/active_message.hpp. The agent owns what serves them.
+///   Small operations, and long updates, need no letter while a thread of the program waits: rma/active_message.hpp. The agent owns what
+///   serves them: all who change elements for others take turns, and count as one thread where rows are somebody's (rma/rows.hpp).
 ///
 ///   What it changes it changes as anybody would (rma/element.hpp). Letters of one rank are done in their order: who takes letters
 ///   has the agent's turn, until what he took is done.
@@ -20,6 +21,7 @@
 ///   Order     the frame is published before the ring, and taken after arm(): world/bell.hpp.
 ///   Threads   the program's threads share the window's lane with it: its lock must be one for threads.
 ///   Ending    the job's end ends it. stop() may only come when no letter is under way.
+///   Memory    256 KiB once data were read through the kernel.
 ///   Cost      while it sleeps, a look after 10 ms, and after twice as long each time that nobody has rung, up to a second: many
 ///             ranks on few CPUs do not spend them on agents that nobody asks.
 ///   Tests     test/rma_agent_test.cpp, and by test/rma_random_test.cpp over streams
@@ -75,7 +77,9 @@ template <class Stack> class agent final : wait_hook {
     [[no_unique_address]] world_type world_{};
     typename world_type::atomics::template atomic<bool> stop_{false};
     using turn_type = typename lock::pthread::template type<world_type>;
-    turn_type turn_{}; // to take letters and do them: the agent, or a thread of the program that helps it
+    turn_type turn_{};                  // to take letters and do them: the agent, or a thread of the program that helps it
+    turn_type change_{};                // to change elements that others have asked for
+    std::unique_ptr<std::byte[]> afar_; // who has change_: data that the kernel reads, and what was there
     std::vector<std::byte> letter_, answer_;
     std::map<std::int32_t, std::uint32_t> refused_; // by sender
     nanoseconds nap_ = shortest_nap;
@@ -207,6 +211,7 @@ private:
         auto *data = m.data.data(), *old = was_there.data();
         if (sent > m.data.size()) {
             auto const there = m.elsewhere();
+            if (there.is_afar != 0) return change_from_afar(m, there);
             data = m.what == request::swap ? nullptr : wire_.on().look_into(rank{there.of}, there.at, 2 * n);
             if (!data) return false;
             old = data + n;
@@ -232,6 +237,26 @@ private:
         }
         return false;
     } catch (std::bad_alloc const&) { return false; }
+    /// An update whose data are where the origin's program has them. False: the kernel does not reach them. What was there and cannot be
+    /// written is 0 bytes.
+    bool change_from_afar(active_message& m, active_message::place const& there) {
+        element_action const a{m.op, m.kind};
+        std::size_t const n = m.bytes;
+        if (m.what != request::update || n > most_afar || !a.is_valid() || n % a.size() != 0) return false;
+        if (there.of < 0 || there.of >= of_.size()) return false;
+        auto const pid = of_.at(rank{there.of}).pid;
+        bool const looks = m.op != operation::no_op;
+        typename turn_type::node place;
+        change_.acquire(place);
+        in_turn const mine{change_, place};
+        if (!afar_) afar_ = std::make_unique_for_overwrite<std::byte[]>(2 * most_afar);
+        auto *const data = afar_.get(), *const old = data + most_afar;
+        memory_run const run{m.at, n};
+        if (looks && smp::read_process(pid, data, there.at, n) != status::ok) return false;
+        change(a, {&run, 1}, looks ? data : nullptr, m.fetches ? old : nullptr);
+        if (m.fetches && smp::write_process(pid, there.answer_at, old, n) != status::ok) m.bytes = 0;
+        return true;
+    }
     bool put_and_change(active_message const& m) {
         auto const then = m.what_follows();
         element_action const a{m.op, m.kind};
@@ -242,9 +267,13 @@ private:
         return true;
     }
     auto& here() noexcept { return of_.at(of_.me_); }
-    /// As the program's threads do.
+    /// As one of the program's threads does: all who do the agent's work are one, or they would take the rows from each other.
     void change(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, std::byte* old) {
-        of_.combine_at(here(), of_.rows_locked_ ? a.under_lock() : a, runs, operand, old);
+        constexpr auto agents = ~std::uint64_t{0}; // no thread's number
+        typename turn_type::node place;
+        change_.acquire(place);
+        in_turn const mine{change_, place};
+        of_.combine_as(agents, here(), of_.rows_locked_ ? a.under_lock() : a, runs, operand, old);
     }
     void put(opened_letter const& l) {
         must(l.data.size() == l.bytes_of_runs());

@@ -3,9 +3,9 @@
 ///        memory                                                    way        put get    accumulate
 ///        in the arena; our own                                     mapped     loads and stores, the processor's atomics
 ///        of a rank that is a thread of this process                shared     the same; not once the job is ended
-///        of another process                                        kernel     CMA        agent        what is small: first by
-///        the same, where the kernel refuses CMA                    agent      agent      agent        who waits there
-///        of any rank over transports that read no memory           agent      agent      agent        (rma/active_message.hpp)
+///        of another process                                        kernel     CMA        agent        what is small, and long
+///        the same, where the kernel refuses CMA                    agent      agent      agent        updates: first by who waits
+///        of any rank over transports that read no memory           agent      agent      agent        there (rma/active_message.hpp)
 ///
 ///        addresses of the target      base ............... base + size            what the window has
 ///                                  low ............................. low + reach    what is mapped here, at + shift
@@ -163,6 +163,7 @@ template <class World> struct alignas(line_pair) target {
     atomic<std::uint64_t> by_elements{0}, patience{0};
     // Small operations that go another way before who waits there is asked again, how many the last time, and how many it has done.
     atomic<std::uint32_t> unasked{0}, silence{0}, heard{0};
+    atomic<bool> reads_us{true}; // through the kernel: it has not refused yet, and no buffer of ours could not be read
 
     bool has(std::uint64_t first, std::uint64_t n) const noexcept {
         return inside(first - base, n, size) && is_attached(first, n);

@@ -13,7 +13,8 @@
 ///   its elements; who changes single elements pays as much beside them.
 ///
 ///   Threads  A rank's first `Places` threads that come have a place of their own in its stays for as long as the window lives; a thread
-///            is known by its number, and who has a dead one's has its place (lock/bias.hpp says why that is right). The others count
+///            is known by its number, and who has a dead one's has its place (lock/bias.hpp says why that is right); who take turns may
+///            have one number (rma/agent.hpp). The others count
 ///            themselves in and out of one word, and own nothing.
 ///   Order    Dekker between owner and stay, as in lock/bias.hpp: either who comes in sees the change, or it is seen inside, and waited
 ///            for. rma.stay: what was done inside is there for who takes the part. rma.rows: and from there for who finds it so.

@@ -3,7 +3,7 @@
 ///        put / get             my bytes <---> bytes of the target        arena, or ranks as threads   loads and stores
 ///        accumulate ...        elements op= mine, atomically             another process's memory     CMA: put and get alone
 ///                                                                        all else                     the target's agent
-///                                                              small ones, while the target waits: a thread of its own
+///                                                              and, while the target waits, a thread of its own
 ///
 ///   window<Stack> is what both facades stand on. It is made by all ranks of a team together (make_window), and each keeps what it
 ///   must know of each: where the target's part is, how it is reached (rma/memory.hpp), and its control block.
@@ -272,13 +272,17 @@ private:
     /// Of an epoch in which nobody else can change the target's elements, as all threads of this rank see it.
     bool is_locked(target_type const& t) const noexcept { return rows_locked_ || t.lock == held::exclusive; }
     template <class F> bool inside(target_type& t, F f) noexcept;
-    auto enter(target_type& t) noexcept { return t.sync->rows.enter(control_->stays, me_.value, run_->world().self()); }
+    auto enter(target_type& t, std::uint64_t thread) noexcept { return t.sync->rows.enter(control_->stays, me_.value, thread); }
     auto stays_of() noexcept {
         return [this](std::int32_t r) -> auto& { return targets_[static_cast<std::size_t>(r)].sync->stays; };
     }
     bool takes(target_type& t, std::uint64_t n) noexcept;
     void combine_at(target_type& t, element_action const& action, std::span<memory_run const> runs, std::byte const* operand,
-                    std::byte* old);
+                    std::byte* old) {
+        combine_as(run_->world().self(), t, action, runs, operand, old);
+    }
+    void combine_as(std::uint64_t thread, target_type& t, element_action const& action, std::span<memory_run const> runs,
+                    std::byte const* operand, std::byte* old);
     void update(char const* call, own_source const* from, own_sink const* result, target_place const& to, operation op);
     bool update_row(own_source const& from, target_type& t, target_place const& to, operation op);
     bool change_row(target_type& t, memory_run const& run, element_kind kind, operation op, std::byte const* operand,
@@ -294,7 +298,9 @@ private:
     class desk;
     struct piece;
     std::size_t ask_who_waits(target_type& t, small_operation const& o);
-    bool ask_for_piece(target_type& t, small_operation const& o, std::uint64_t place, piece const& p, std::byte* room);
+    bool is_in_reach(target_type const& t, small_operation const& o) const noexcept;
+    auto afar(small_operation const& o, piece const& p) const noexcept;
+    bool ask_for_piece(target_type& t, small_operation const& o, std::uint64_t place, piece const& p);
     void call(target_type& t) noexcept;
     answered await_answer(target_type& t, active_line<typename world_type::atomics>& line);
     void ask(target_type& t, letter const& l);

@@ -3,7 +3,7 @@
 ///        hooks.add(h)      lane::wait: nothing moved ---> hooks.run() ---> h.look(), of each
 ///        hooks.remove(h)
 ///
-///   Who waits runs them while it holds no lock; a hook does not wait. One thread of the rank runs them at a time, and the others go on
+///   Who waits runs them while it holds no lock; a hook waits for computations alone. One thread of the rank runs them at a time, and the others go on
 ///   with their own.
 ///
 ///   Order   hooks.busy: what was done by who was in it before is there, the list among it.

@@ -56,6 +56,9 @@ public:
 };
 
 inline constexpr std::size_t letter_runs = 128, letter_bytes = 64 * 1024;
+/// Data that stay where the origin's program has them are asked for in pieces: each keeps who waits at the target some 15 us from its own.
+/// origin: accumulates of 1 MiB by pieces that are read 16, 32, 64, 128, 256 KiB at a time 254, 212, 166, 148, 129 us (AMD EPYC, Zen 4, CPUs near)
+inline constexpr std::size_t most_afar = 128 * 1024;
 
 namespace detail {
 

@@ -1,4 +1,4 @@
-/// rma/window/ask - small operations on memory that is not mapped, by a thread of the target that waits: rma/active_message.hpp.
+/// rma/window/ask - operations on memory that is not mapped, by a thread of the target that waits: rma/active_message.hpp.
 ///
 ///        not in time     8 puts or gets by the kernel, then 16, then 32 each time, until one is in time again
 ///
@@ -8,6 +8,8 @@
 ///   Long    ones, of more bytes than a line holds, go by pieces of 16 KiB through memory of the origin's that the target maps, where they
 ///           would be letters; and puts and gets of up to 4 KiB, where the kernel would be called. What a piece that is not done in time
 ///           leaves is a letter, or the kernel's.
+///   Far     updates of more than one such piece that are in one run here too go by pieces of 128 KiB, which the target reads through the
+///           kernel, where that reaches: one side copies nothing, and the other no more than its cache holds at a time.
 ///
 ///   Order   of updates: nobody is asked while letters are under way that the target's agent has not confirmed, so that all are done in
 ///           program order. One that nobody waits for is seen to be done by their count (rma/agent/letter.hpp).
@@ -17,7 +19,7 @@
 ///           next time.
 ///   Cost    8 bytes by a target that waits, on two CPUs of an AMD EPYC guest: put and flush 0.26 us in place of 1.45 by the kernel, get 0.24 in
 ///           place of 1.49, fetch-and-op 0.32 in place of 1.2 by an agent that is awake, and 36 by one that sleeps. Accumulates of 256 bytes and
-///           of 4 KiB of doubles 0.7 and 2.6 in place of 1 and 2.6 by an agent that is awake, and 40. Two that put to each
+///           of 4 KiB of doubles 0.7 and 0.8 in place of 1 and 2.6 by an agent that is awake, and 40; of 1 MiB 130 to 150. Two that put to each
 ///           other, then wait for all: 128 bytes 0.8 to 1.4 in place of 2.3 to 3.1, 2 KiB 1.3 to 2.4 in place of 2.7 to 3.9.
 #pragma once
 #include <array>
@@ -36,7 +38,8 @@ template <class Stack> struct window<Stack>::small_operation {
     active_message::after const* then = nullptr; // what follows a put
 };
 template <class Stack> struct window<Stack>::piece {
-    std::size_t at, bytes; // of the operation's
+    std::size_t at, bytes;     // of the operation's
+    std::byte* room = nullptr; // for data that its line does not hold, and for an answer behind them; null: it gets at ours
 };
 
 /// Memory of this rank's that others map, for data that no line holds: one thread's at a time.
@@ -71,21 +74,30 @@ template <class Stack> std::size_t window<Stack>::ask_who_waits(target_type& t, 
     if (is_long && (o.what == request::swap || (!is_letter && n > most_besides_kernel))) return 0;
     std::array<memory_run, 1> run;
     if (o.there->list(0, n, run).bytes != n) return 0;
+    bool const is_afar = n > desk::most && by == way::kernel && is_in_reach(t, o);
     std::optional<desk> mine;
-    if (is_long && !mine.emplace(*this).room()) return 0;
-    std::size_t const unit = facts(o.kind).size, most = is_long ? desk::most / unit * unit : n;
+    if (is_long && !is_afar && !mine.emplace(*this).room()) return 0;
+    std::size_t const unit = facts(o.kind).size, most = is_long ? (is_afar ? most_afar : desk::most) / unit * unit : n;
     for (std::size_t at = 0; at < n; at += std::min(most, n - at)) {
         if (!t.is_worth_asking(is_letter)) return wire_.on().run_hooks(), at;
-        if (!ask_for_piece(t, o, run[0].at, {at, std::min(most, n - at)}, mine ? mine->room() : nullptr)) return at;
+        if (!ask_for_piece(t, o, run[0].at, {at, std::min(most, n - at), mine ? mine->room() : nullptr})) return at;
     }
     return n;
 }
 
-/// One message. room: for data that its line does not hold, and for an answer behind them. False: nothing was done.
-template <class Stack> bool window<Stack>::ask_for_piece(target_type& t, small_operation const& o, std::uint64_t place,
-                                                         piece const& p, std::byte* room) {
+/// May the target read and write through the kernel what is ours of an update?
+template <class Stack> bool window<Stack>::is_in_reach(target_type const& t, small_operation const& o) const noexcept {
+    return o.what == request::update && (!o.from || o.from->is_contiguous()) && (!o.answer || o.answer->is_contiguous()) &&
+           t.reads_us.load(std::memory_order_relaxed); // order: a hint
+}
+
+/// One message. False: nothing was done.
+template <class Stack>
+bool window<Stack>::ask_for_piece(target_type& t, small_operation const& o, std::uint64_t place, piece const& p) {
     auto const sent = o.what == request::swap ? 2 * p.bytes : p.bytes;
-    if (sent <= active_message::most) room = nullptr; // the last piece
+    bool const is_long = sent > active_message::most; // or it is the last one
+    bool const is_afar = is_long && !p.room;
+    auto* const room = is_long ? p.room : nullptr;
     if (room && o.from) o.from->read(p.at, std::span{room, sent});
     auto& lines = t.sync->asked;
     auto const first = static_cast<std::size_t>(me_.value);
@@ -97,17 +109,29 @@ template <class Stack> bool window<Stack>::ask_for_piece(target_type& t, small_o
         m.bytes = static_cast<std::uint32_t>(p.bytes), m.at = place + p.at;
         if (o.then) m.put_after(*o.then);
         if (room) m.put_elsewhere({.of = run_->me().value, .at = run_->heap().refer(room).offset});
+        else if (is_afar) m.put_elsewhere(afar(o, p));
         else if (o.from) o.from->read(p.at, std::span{m.data}.first(sent));
         line.ask();
         auto const got = await_answer(t, line);
         t.was_asked(got != answered::not_yet);
         if (got == answered::not_yet) return false;
+        bool const is_done = got == answered::done;
+        if (is_afar && !is_done) t.reads_us.store(false, std::memory_order_relaxed); // order: a hint
         auto const* const answer = !room ? m.data.data() : o.what == request::get ? room : room + p.bytes;
-        if (got == answered::done && o.answer) o.answer->write(p.at, std::span{answer, p.bytes});
+        if (is_done && o.answer && !is_afar) o.answer->write(p.at, std::span{answer, p.bytes});
+        bool const is_lost = is_afar && is_done && m.bytes == 0;
         line.give_back();
-        return got == answered::done;
+        if (is_lost)
+            throw error{errc::buffer, "mpt: memory for what was there, of an update of rank " + std::to_string(t.world.value) +
+                                          " of the job, cannot be written by the kernel; the update was made"};
+        return is_done;
     }
     return false;
+}
+
+template <class Stack> auto window<Stack>::afar(small_operation const& o, piece const& p) const noexcept {
+    auto const address = [&](auto const* of) { return of ? reinterpret_cast<std::uintptr_t>(of->data() + p.at) : 0; };
+    return active_message::place{.of = me_.value, .is_afar = 1, .at = address(o.from), .answer_at = address(o.answer)};
 }
 
 /// It may sleep in a wait.

@@ -58,7 +58,7 @@ template <class Stack> bool window<Stack>::change_row(target_type& t, memory_run
 template <class Stack> template <class F>
 [[gnu::always_inline]] inline bool window<Stack>::inside(target_type& t, F f) noexcept {
     if (!shares_rows_) return f();
-    auto const visit = enter(t);
+    auto const visit = enter(t, run_->world().self());
     if (visit.may == turn::nothing) [[unlikely]]
         return false;
     bool const done = f();
@@ -78,8 +78,8 @@ template <class Stack> bool window<Stack>::takes(target_type& t, std::uint64_t n
     return true;
 }
 
-/// What a processor changes at once, by this thread as its turn is; what lies under the part's lock, as combine() does.
-template <class Stack> void window<Stack>::combine_at(target_type& t, element_action const& action,
+/// What a processor changes at once, as that thread's turn is; what lies under the part's lock, as combine() does.
+template <class Stack> void window<Stack>::combine_as(std::uint64_t thread, target_type& t, element_action const& action,
                                                       std::span<memory_run const> runs, std::byte const* operand,
                                                       std::byte* old) {
     auto& part = *t.sync;
@@ -87,7 +87,7 @@ template <class Stack> void window<Stack>::combine_at(target_type& t, element_ac
     std::uint64_t n = 0;
     for (auto const& r : runs) n += r.bytes;
     for (bool asked = false;; asked = true) {
-        auto const visit = enter(t);
+        auto const visit = enter(t, thread);
         if (visit.may == turn::nothing) {
             part.rows.give_to_all(run_->world(), size(), stays_of());
             continue;
@@ -204,7 +204,7 @@ template <class Stack> void window<Stack>::change_there(char const* call, target
                             .there = nullptr,
                             .from = operand.size() != 0 ? &operand : nullptr,
                             .answer = result ? &old : nullptr};
-    if (looks_ != 0 && t.is_worth_asking(true) && ask_for_piece(t, o, run.at, {0, run.bytes}, nullptr)) return;
+    if (looks_ != 0 && t.is_worth_asking(true) && ask_for_piece(t, o, run.at, {0, run.bytes})) return;
     letter_head const head{.what = request::update, .op = action.what(), .kind = action.kind()};
     if (result) ask_for(call, t, head, {&run, 1}, operand, old);
     else ask(t, {head, {&run, 1}, operand});
@@ -224,7 +224,7 @@ template <class Stack> bool window<Stack>::try_put_and_change(void const* from, 
     active_message::after const then{*number, value};
     small_operation const o{
         .what = request::put, .op = op, .kind = element_kind::uint64, .there = nullptr, .from = &data, .then = &then};
-    return ask_for_piece(t, o, *first, {0, n}, nullptr);
+    return ask_for_piece(t, o, *first, {0, n});
 }
 
 /// Here, by this thread as its turn is; locked: under the part's lock.

@@ -201,7 +201,8 @@ TEST(protocol_engine_loans, one_that_is_not_wanted_is_kept_and_the_wanted_one_is
 }
 
 TEST(protocol_engine_loans, a_send_that_finds_none_is_left_to_the_long_way) {
-    mpt::test::engines<mpt::transport::smp<>> all{2, {}, mpt::config::values{}.set<"MPT_LOANS">("2")};
+    mpt::test::engines<mpt::transport::smp<>> all{
+        2, {}, mpt::config::values{}.set<"MPT_LOANS">("2").set<"MPT_LOAN_BYTES">("4K")};
     auto const data = pattern(1100);
     std::vector<std::byte> into(1100);
     EXPECT_TRUE(all[0].send_now(1, here, 3, data.data(), 1100));

@@ -47,6 +47,41 @@ TEST_P(smp_pool, asks_for_memory_only_when_a_loan_needs_it) {
     EXPECT_EQ(g.asked, 1u) << "loans that came back are used again";
 }
 
+TEST_P(smp_pool, grows_to_a_lap_though_all_loans_come_back_and_then_takes_all_in_turn) {
+    constexpr std::uint32_t lap = 11;
+    ground g;
+    smp::loan_pool<> pool{16, 1000, GetParam(), lap};
+    auto const lend = [&] {
+        auto const b = pool.lend(g);
+        EXPECT_NE(b, pool.none);
+        pool.at(b).give_back(pool.generation(b));
+        return b;
+    };
+    EXPECT_EQ(lend(), 0u);
+    EXPECT_EQ(lend(), 1u);
+    EXPECT_EQ(pool.made(), 2u) << "no more before all were lent";
+    for (int i = 0; i < 100; ++i) lend();
+    EXPECT_EQ(g.asked, 4u) << "2, 4, 8, 16";
+    EXPECT_EQ(pool.made(), 16u);
+    std::set<std::uint32_t> lent;
+    for (int i = 0; i < 16; ++i) lent.insert(lend());
+    EXPECT_EQ(lent.size(), 16u);
+}
+
+TEST_P(smp_pool, goes_on_with_what_it_has_where_there_is_no_memory_for_a_lap) {
+    ground g;
+    smp::loan_pool<> pool{16, 1000, GetParam(), 16};
+    int refused = 0;
+    auto const little = [&](std::size_t n) { return g.asked == 0 ? g(n) : (++refused, std::span<std::byte>{}); };
+    for (int i = 0; i < 200; ++i) {
+        auto const b = pool.lend(little);
+        ASSERT_NE(b, pool.none);
+        pool.at(b).give_back(pool.generation(b));
+    }
+    EXPECT_EQ(pool.made(), 2u);
+    EXPECT_EQ(refused, 1) << "asking is dear";
+}
+
 TEST_P(smp_pool, a_loan_shows_what_is_written_of_it_and_nothing_of_the_one_before) {
     ground g;
     smp::loan_pool<> pool{1, 1000, GetParam()};

@@ -303,6 +303,35 @@ TEST(transport_smp, short_loans_have_buffers_of_their_own_and_take_others_when_t
     EXPECT_TRUE(all[0].lend(1, 1)) << "a short one again";
 }
 
+TEST(transport_smp, whole_messages_have_buffers_of_their_length_and_parts_of_longer_ones_do_not) {
+    smp_ranks all{2, {.loans = 1, .loan_bytes = 64_KiB}};
+    std::vector<decltype(all[0].lend(1, 1))> lent;
+    auto const lend_all = [&](std::size_t n) {
+        std::size_t count = 0;
+        for (auto l = all[0].lend(1, n); l; l = all[0].lend(1, n)) {
+            EXPECT_EQ(l.memory().size(), n);
+            std::memset(l.memory().data(), static_cast<int>(n % 251), n);
+            lent.push_back(std::move(l)), ++count;
+        }
+        return count;
+    };
+    auto part = all[0].lend_part(1, 100);
+    ASSERT_TRUE(part);
+    EXPECT_FALSE(all[0].lend_part(1, 100)) << "there is one";
+    EXPECT_EQ(lend_all(4096), 8u);
+    EXPECT_EQ(lend_all(4097), 4u);
+    EXPECT_EQ(lend_all(16_KiB + 1), 1u);
+    EXPECT_EQ(lend_all(64_KiB), 0u);
+    all[0].revoke(std::move(part));
+    EXPECT_EQ(lend_all(1025), 1u) << "the part's";
+    for (auto const& l : lent) {
+        auto const n = const_cast<std::remove_const_t<std::remove_reference_t<decltype(l)>>&>(l).memory().size();
+        auto const seen = all[1].borrow(0, l.ref(), n);
+        ASSERT_EQ(seen.size(), n);
+        EXPECT_TRUE(std::ranges::all_of(seen, [n](std::byte b) { return b == static_cast<std::byte>(n % 251); }));
+    }
+}
+
 TEST(transport_smp, a_revoked_loan_is_free_again) {
     smp_ranks all{2, {.loans = 1, .loan_bytes = 4096}};
     for (int i = 0; i < 10; ++i) {

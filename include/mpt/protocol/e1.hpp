@@ -17,8 +17,8 @@
 ///   Wire      32 bytes; the data lies in the loan.
 ///   Order     the frame is committed after the loan is written: its release publishes both. Of a long one only the first piece is
 ///             (e1_begun): the receiver copies a piece while the sender writes the next, and looks how far that is.
-///   Memory    MPT_LOANS buffers of MPT_LOAN_BYTES per lane, and as many of 2 KiB for up to 1 KiB, in the sender's slice, when they are
-///             needed. An unexpected message keeps its loan and
+///   Memory    MPT_LOANS buffers of MPT_LOAN_BYTES per lane, and others of shorter lengths (smp/lending.hpp), 26 MiB in all, in the sender's
+///             slice, when they are needed and much memory is free. An unexpected message keeps its loan and
 ///             costs the receiver an entry only: a flood runs the sender out of loans, and it goes on by rendezvous. It
 ///             never blocks a ring (source document 004: "out of buffers = wait, never fail").
 ///             An answer goes by the pair's own buffer (transport_lending_by_turns), of MPT_AWAITED_MAX bytes where it is long.

@@ -20,7 +20,7 @@
 ///   Wire      RTS 48, CTS 24, CHUNK 16 + data (in the frame) or CHUNK_LOAN 32 (in a loan: the pipelined double copy). Where
 ///             loans stay away for long, chunks go in frames: what holds the loans may wait for this message.
 ///   Order     chunks of one message carry their offset and are counted: they need no order among themselves.
-///   Memory    at most twice MPT_LOANS loans, or one frame, per lane in flight: the pipeline's depth bounds it. The sender's buffer
+///   Memory    at most MPT_LOANS loans, or one frame, per lane in flight: the pipeline's depth bounds it. The sender's buffer
 ///             is free when the last chunk is in the wire.
 ///   Cost      2 frames and one per chunk, 2 copies that overlap.
 ///   Tests     test/protocol_rndv_put_test.cpp

@@ -224,6 +224,18 @@ concept transport_lending_again = transport_lending<E> && requires(E& e, std::si
     { e.foresee(n) } noexcept -> std::same_as<void>;
 };
 
+/// One that has other buffers for parts of a longer message, few of which are lent at a time.
+///
+///   e.lend_part(p, n)     loan      as lend()
+template <class E>
+concept transport_lending_parts = transport_lending<E> && requires(E& e, rank p, std::size_t n) {
+    { e.lend_part(p, n) } noexcept -> std::same_as<typename E::loan>;
+};
+template <transport_lending E> typename E::loan lend_part(E& e, rank p, std::size_t n) noexcept {
+    if constexpr (transport_lending_parts<E>) return e.lend_part(p, n);
+    else return e.lend(p, n);
+}
+
 /// One on which the two ranks of a pair have a buffer in common that they write by turns, for answers (transport_answering); it may be longer
 /// than the others.
 ///

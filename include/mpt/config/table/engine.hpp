@@ -43,7 +43,7 @@ consteval auto rows_of_engine() {
             "peers whose rings are polled every time; the others when their counters moved", guess),
         size  ("MPT_EAGER_MAX", 128_KiB, 0_B, 1_MiB, job,
             "largest message sent through a lent buffer (E1); above it, rendezvous", measured),
-        count ("MPT_LOANS", 64, 1, 4096, job, "buffers of a lane that E1 lends, of each of two lengths", guess),
+        count ("MPT_LOANS", 64, 1, 4096, job, "buffers of a lane that E1 lends, of each of two lengths, and where those of MPT_LOAN_BYTES have 64K, of lengths between, some of them many times as many", guess),
         size  ("MPT_LOAN_BYTES", 128_KiB, 256_B, 1_MiB, job, "bytes of one such buffer", measured),
         size  ("MPT_AWAITED_MAX", 4_MiB, 0_B, 16_MiB, job,
             "largest answer sent through the buffer that both ranks write by turns; with MPT_EAGER_MAX below "

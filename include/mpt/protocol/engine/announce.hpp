@@ -71,7 +71,7 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
 template <class World, class Route, protocol_set Use> template <class E>
 void engine<World, Route, Use>::push_begun(E& wire, request& r, wire::rts const& head, typename E::cell cell) noexcept {
     auto const n = std::min<std::uint64_t>(first_bytes, wire.max_loan());
-    auto loan = wire.lend(r.peer, static_cast<std::size_t>(n));
+    auto loan = lend_part(wire, r.peer, static_cast<std::size_t>(n));
     if (loan)
         wire::write(cell.payload(),
                     wire::rts_begun{head.what, head.ticket, head.size, head.address, head.index, head.generation,

@@ -265,7 +265,7 @@ template <class World, class Route, protocol_set Use> template <class E>
 bool engine<World, Route, Use>::push_chunk(E& wire, request& r) noexcept {
     if constexpr (lends<E>) {
         auto const n = std::min<std::uint64_t>(next_chunk(r), wire.max_loan());
-        if (auto loan = wire.lend(r.peer, n)) {
+        if (auto loan = lend_part(wire, r.peer, n)) {
             auto cell = wire.reserve(r.peer, sizeof(wire::chunk_loan));
             if (!cell) return wire.revoke(std::move(loan)), false;
             auto const piece =

@@ -3,6 +3,7 @@
 ///   Tests    test/transport_smp_test.cpp
 #pragma once
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,20 @@ namespace mpt::inline v0::smp {
 /// those of 4 KiB); 2 KiB 4 % in those of 4 KiB, a fifth slower in those of 2 KiB
 inline constexpr std::size_t short_loan = 1_KiB;
 
+/// Whole messages that are longer have buffers of the next of these lengths, but where MPT_LOAN_BYTES says that memory is dear: so many times
+/// MPT_LOANS of them that more is written than the reader's second cache holds before memory is used again (smp/pool.hpp). That many only where
+/// two ranks are: what more of them write has no room in a common cache.
+/// origin: windows of 64 one way / both ways, AMD EPYC, Zen 4, 1 MiB of second cache, CPUs near, GB/s: 4 KiB in 64 buffers of 128 KiB 5.4 / 9.7,
+/// in 128, 512, 1024 of 4 KiB 7.1 / 11, 18.6 / 20, 13.8 / 15; 8 KiB 6.1 / 12, and in 128, 256, 512 of 16 KiB 13 / 26, 26 / 28, 24 / 26;
+/// 16 KiB 7.4 / 22, and 27 / 27; 32 KiB 25 / 28, in 64 of 64 KiB 29 / 33. CPUs far: 4 KiB 2.6 / 3.9, and 5.3 / 4.8. Alltoall of 64 KiB, 4 and 8 ranks,
+/// so / by need: 283 and 1168 / 31 and 259 us
+struct loan_length {
+    std::size_t bytes;
+    std::uint32_t times;
+};
+inline constexpr std::size_t lengths_from = 64_KiB;
+inline constexpr std::array<loan_length, 4> loan_lengths{{{4_KiB, 8}, {16_KiB, 4}, {64_KiB, 1}, {128_KiB, 1}}};
+
 /// The part of transport::smp's endpoint that lends (transport_lending and what refines it), over its peers and its slice.
 template <class World> class lending {
     using atomics = typename World::atomics;
@@ -31,6 +46,7 @@ protected:
 
 private:
     loan_pool<atomics> long_, short_;
+    std::array<loan_pool<atomics>, loan_lengths.size()> between_;
     turns_type turns_;
     std::vector<crossing> ways_; // by rank
 
@@ -55,15 +71,23 @@ public:
     lending(lane_context<World> const& c, settings const& s, std::uint32_t first)
         : peers_{c, s, first}, heap_{c.heap}, long_{s.loans, s.loan_bytes, first},
           short_{s.loans, s.loan_bytes >= 8 * short_loan ? 2 * short_loan : 0, first},
-          turns_{peers_.size(), s.loan_bytes, s.long_loan, first}, ways_(peers_.size()) {}
+          turns_{peers_.size(), s.loan_bytes, s.long_loan, first}, ways_(peers_.size()) {
+        if (s.loan_bytes < lengths_from) return;
+        for (std::size_t i = 0; i < between_.size() && loan_lengths[i].bytes <= s.loan_bytes; ++i) {
+            auto const [bytes, times] = loan_lengths[i];
+            between_[i] = {times * s.loans, bytes, first, peers_.size() <= 2 ? times * s.loans : 0};
+        }
+    }
 
     std::size_t max_loan() noexcept { return long_.size(); }
     loan lend(rank, std::size_t n) noexcept {
         if (n > long_.size()) return {};
         auto& first = pool_for(n);
         if (auto l = lend(first, n)) return l;
-        return &first == &short_ ? lend(long_, n) : loan{};
+        return &first != &long_ ? lend(long_, n) : loan{};
     }
+    /// All from the one pool: parts of messages are few at a time, and of all lengths.
+    loan lend_part(rank, std::size_t n) noexcept { return n <= long_.size() ? lend(long_, n) : loan{}; }
     void foresee(std::size_t n) noexcept { pool_for(n).foresee(n); }
     void begin(loan& l) noexcept { l.at_->begin(l.generation_); }
     void show(loan& l, std::size_t n) noexcept { l.at_->show(l.generation_, n); }
@@ -112,7 +136,12 @@ private:
         auto& b = pool.at(i);
         return {b, n, buffer_type::refer(heap_.refer(&b).offset, pool.generation(i)), pool.generation(i)};
     }
-    loan_pool<atomics>& pool_for(std::size_t n) noexcept { return n <= std::min(short_loan, short_.size()) ? short_ : long_; }
+    loan_pool<atomics>& pool_for(std::size_t n) noexcept {
+        if (n <= std::min(short_loan, short_.size())) return short_;
+        for (auto& p : between_)
+            if (n <= p.size()) return p;
+        return long_;
+    }
     auto spare() noexcept {
         return [this](std::size_t size) noexcept { return heap_.spare(size, mem::purpose::buffers); };
     }

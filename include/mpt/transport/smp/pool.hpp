@@ -24,7 +24,9 @@
 ///   Wire     ref = (offset of the buffer in the slice / 128) << 24 | generation. Checked against the slice on arrival.
 ///   Order    the data by the frame that carries the ref (sync smp.frame), of later pieces by sync smp.piece; the way back: sync
 ///            smp.loan.
-///   Memory   none at first; grows by doubling, when no buffer is free and much memory is, to `most` buffers. Never gives back.
+///   Laps     What the reader has in its cache is slow to write again, and faster where other lines have driven it out to a common one. So
+///            the pool grows, too, each time that all of its buffers were lent once, to `lap` buffers.
+///   Memory   none at first; grows by doubling, later by less, where much memory is free. Never gives back.
 ///   Cost     lend and give back are O(1): at most `glances` buffers are looked at in one call.
 ///   Tests    test/transport_smp_pool_test.cpp, test/model/loan_model_test.cpp
 #pragma once
@@ -108,13 +110,15 @@ private:
     std::uint32_t most_ = 0;
     std::uint32_t first_ = 0;
     std::uint32_t pause_ = 0; // loans to refuse before the next question
+    std::uint32_t lap_ = 0;
+    bool has_come_round_ = false; // since it has grown
     std::size_t size_ = 0;
 
 public:
     loan_pool() = default;
-    /// most buffers of `size` bytes; generations start at `first`.
-    loan_pool(std::uint32_t most, std::size_t size, std::uint32_t first)
-        : most_{most}, first_{first % buffer::generations}, size_{size} {
+    /// most buffers of `size` bytes; generations start at `first`. lap: so many are had where there is much to lend.
+    loan_pool(std::uint32_t most, std::size_t size, std::uint32_t first, std::uint32_t lap = 0)
+        : most_{most}, first_{first % buffer::generations}, lap_{std::min(lap, most)}, size_{size} {
         entries_.reserve(most);
     }
 
@@ -126,12 +130,13 @@ public:
     /// A free buffer, now lent, or none. `extend(bytes)` gives zeroed shared memory, or an empty span.
     template <class Extend> std::uint32_t lend(Extend&& extend) noexcept {
         auto i = find();
-        if (i == none) [[unlikely]]
-            i = grow(extend);
+        if (i == none || has_come_round_) [[unlikely]]
+            if (auto const more = grow(extend); more != none) i = more;
         if (i == none) return none;
         auto& e = entries_[i];
         e.generation = (e.generation + 1) % buffer::generations;
-        cursor_ = i + 1 < entries_.size() ? i + 1 : 0;
+        cursor_ = i + 1;
+        if (cursor_ == entries_.size()) cursor_ = 0, has_come_round_ = entries_.size() < lap_;
         __builtin_prefetch(&entries_[cursor_].at->returned);
         return i;
     }
@@ -157,7 +162,8 @@ private:
     }
     template <class Extend> std::uint32_t grow(Extend&& extend) noexcept {
         auto const old = static_cast<std::uint32_t>(entries_.size());
-        auto const more = std::min(std::clamp(old, 2u, 16u), most_ - old);
+        has_come_round_ = false;
+        auto const more = std::min(std::clamp(old, 2u, std::max(16u, lap_ / 4)), most_ - old);
         if (more == 0) return none;
         if (pause_ != 0) return --pause_, none;
         auto const stride = buffer::bytes_for(size_);

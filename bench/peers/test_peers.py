@@ -172,6 +172,11 @@ class Runs(unittest.TestCase):
             self.assertTrue(said[0].startswith('2 of 4 turns, in which the CPUs were far apart'), said)
             self.assertEqual(taken([near, slow_copies, slow_copies, near, near])[0], [1.0, 2.0], 'a single near one says little: what all libraries took counts')
 
+    def test_a_rare_state_of_the_cpus_does_not_say_what_is_near(self):
+        spells = peers.Spells(None, {0})
+        spells.seen = [(30, 0.03)] + [(100, 0.1)] * 10 + [(500, 0.5)] * 9
+        self.assertEqual([spells.is_far(place) for place in spells.seen], [False] * 11 + [True] * 9)
+
     def test_how_far_apart_cpus_are_is_measured_or_not_known(self):
         with tempfile.TemporaryDirectory() as folder:
             program, cpus = libraries.spell_program(pathlib.Path(folder)), peers.os.sched_getaffinity(0)

@@ -324,8 +324,8 @@ TEST(transport_smp, whole_messages_have_buffers_of_their_length_and_parts_of_lon
     EXPECT_EQ(lend_all(64_KiB), 0u);
     all[0].revoke(std::move(part));
     EXPECT_EQ(lend_all(1025), 1u) << "the part's";
-    for (auto const& l : lent) {
-        auto const n = const_cast<std::remove_const_t<std::remove_reference_t<decltype(l)>>&>(l).memory().size();
+    for (auto& l : lent) {
+        auto const n = l.memory().size();
         auto const seen = all[1].borrow(0, l.ref(), n);
         ASSERT_EQ(seen.size(), n);
         EXPECT_TRUE(std::ranges::all_of(seen, [n](std::byte b) { return b == static_cast<std::byte>(n % 251); }));

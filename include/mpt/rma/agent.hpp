@@ -273,7 +273,7 @@ private:
         typename turn_type::node place;
         change_.acquire(place);
         in_turn const mine{change_, place};
-        of_.combine_as(agents, here(), of_.rows_locked_ ? a.under_lock() : a, runs, operand, old);
+        of_.combine_at(here(), of_.rows_locked_ ? a.under_lock() : a, runs, operand, old, agents);
     }
     void put(opened_letter const& l) {
         must(l.data.size() == l.bytes_of_runs());

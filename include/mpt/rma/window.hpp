@@ -272,17 +272,16 @@ private:
     /// Of an epoch in which nobody else can change the target's elements, as all threads of this rank see it.
     bool is_locked(target_type const& t) const noexcept { return rows_locked_ || t.lock == held::exclusive; }
     template <class F> bool inside(target_type& t, F f) noexcept;
-    auto enter(target_type& t, std::uint64_t thread) noexcept { return t.sync->rows.enter(control_->stays, me_.value, thread); }
+    /// thread: 0, or the number of those who count as one.
+    auto enter(target_type& t, std::uint64_t thread = 0) noexcept {
+        return t.sync->rows.enter(control_->stays, me_.value, thread != 0 ? thread : run_->world().self());
+    }
     auto stays_of() noexcept {
         return [this](std::int32_t r) -> auto& { return targets_[static_cast<std::size_t>(r)].sync->stays; };
     }
     bool takes(target_type& t, std::uint64_t n) noexcept;
     void combine_at(target_type& t, element_action const& action, std::span<memory_run const> runs, std::byte const* operand,
-                    std::byte* old) {
-        combine_as(run_->world().self(), t, action, runs, operand, old);
-    }
-    void combine_as(std::uint64_t thread, target_type& t, element_action const& action, std::span<memory_run const> runs,
-                    std::byte const* operand, std::byte* old);
+                    std::byte* old, std::uint64_t thread = 0);
     void update(char const* call, own_source const* from, own_sink const* result, target_place const& to, operation op);
     bool update_row(own_source const& from, target_type& t, target_place const& to, operation op);
     bool change_row(target_type& t, memory_run const& run, element_kind kind, operation op, std::byte const* operand,

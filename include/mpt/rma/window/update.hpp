@@ -58,7 +58,7 @@ template <class Stack> bool window<Stack>::change_row(target_type& t, memory_run
 template <class Stack> template <class F>
 [[gnu::always_inline]] inline bool window<Stack>::inside(target_type& t, F f) noexcept {
     if (!shares_rows_) return f();
-    auto const visit = enter(t, run_->world().self());
+    auto const visit = enter(t);
     if (visit.may == turn::nothing) [[unlikely]]
         return false;
     bool const done = f();
@@ -79,9 +79,9 @@ template <class Stack> bool window<Stack>::takes(target_type& t, std::uint64_t n
 }
 
 /// What a processor changes at once, as that thread's turn is; what lies under the part's lock, as combine() does.
-template <class Stack> void window<Stack>::combine_as(std::uint64_t thread, target_type& t, element_action const& action,
+template <class Stack> void window<Stack>::combine_at(target_type& t, element_action const& action,
                                                       std::span<memory_run const> runs, std::byte const* operand,
-                                                      std::byte* old) {
+                                                      std::byte* old, std::uint64_t thread) {
     auto& part = *t.sync;
     if (!shares_rows_ || action.whole() == 0) return combine(action, runs, operand, old, part.wide);
     std::uint64_t n = 0;

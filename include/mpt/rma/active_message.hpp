@@ -73,11 +73,11 @@ struct active_message {
     }
 };
 
-enum class answered : std::uint8_t { not_yet, done, refused };
+enum class answered : std::uint8_t { not_yet, done, done_by_agent, refused };
 
 /// Where one is asked for. Message: what model tests replace.
 template <class Atomics = native_atomics, class Message = active_message> class alignas(line_pair) active_line {
-    enum : std::uint32_t { free, taken, asked, begun, was_done, was_refused };
+    enum : std::uint32_t { free, taken, asked, begun, was_done, was_done_by_agent, was_refused };
     typename Atomics::template atomic<std::uint32_t> state_{free};
     Message message_;
 
@@ -96,6 +96,7 @@ public:
     answered look() const noexcept {
         switch (state_.load(std::memory_order_acquire)) { // sync(active.done): acquire
         case was_done: return answered::done;
+        case was_done_by_agent: return answered::done_by_agent;
         case was_refused: return answered::refused;
         default: return answered::not_yet;
         }
@@ -116,8 +117,10 @@ public:
                state_.compare_exchange_strong(seen, begun, std::memory_order_acquire, // sync(active.asked): acquire
                                               std::memory_order_relaxed);             // order: it was taken back
     }
-    void end(bool done) noexcept {
-        state_.store(done ? was_done : was_refused, std::memory_order_release); // sync(active.done): release
+    /// by_agent: perhaps not by a thread that waits, but by the agent, which sleeps soon.
+    void end(bool done, bool by_agent = false) noexcept {
+        auto const how = !done ? was_refused : by_agent ? was_done_by_agent : was_done;
+        state_.store(how, std::memory_order_release); // sync(active.done): release
     }
 };
 static_assert(sizeof(active_line<>) == line_pair);

@@ -83,8 +83,9 @@ template <class Stack> class agent final : wait_hook {
     std::vector<std::byte> letter_, answer_;
     std::map<std::int32_t, std::uint32_t> refused_; // by sender
     nanoseconds nap_ = shortest_nap;
-    std::uint32_t armed_ = 0;  // the bell's word at the last nap
-    int looks_ = 0;            // in a row that found nothing
+    std::uint32_t armed_ = 0; // the bell's word at the last nap
+    int looks_ = 0;           // in a row that found nothing
+    typename world_type::atomics::template atomic<bool> awake_{true};
     std::uint32_t called_ = 0; // as control::called was, for who waits
     world::helper thread_;     // the last: it begins at once
 
@@ -156,7 +157,9 @@ private:
     /// The bell's word has changed since the last nap: somebody rang.
     void sleep(std::uint32_t armed) {
         nap_ = std::exchange(armed_, armed) == armed ? std::min(2 * nap_, longest_nap) : shortest_nap;
+        awake_.store(false, std::memory_order_relaxed); // order: an estimate
         control_.agent.sleep(world_, armed, nap_);
+        awake_.store(true, std::memory_order_relaxed); // order: an estimate
     }
     void serve(protocol::arrival& a) {
         letter_.resize(static_cast<std::size_t>(a.size));
@@ -199,7 +202,8 @@ private:
         auto const called = control_.called.load(std::memory_order_relaxed); // order: a hint
         std::size_t done = std::exchange(called_, called) != called;
         for (auto& line : control_.asked)
-            if (line.try_begin()) line.end(execute(line.message())), ++done;
+            if (line.try_begin())
+                line.end(execute(line.message()), awake_.load(std::memory_order_relaxed)), ++done; // order: an estimate
         return done;
     }
     /// False: it is not for our memory, or there is no memory for it. Nothing was done then.

@@ -163,6 +163,7 @@ template <class World> struct alignas(line_pair) target {
     atomic<std::uint64_t> by_elements{0}, patience{0};
     // Small operations that go another way before who waits there is asked again, how many the last time, and how many it has done.
     atomic<std::uint32_t> unasked{0}, silence{0}, heard{0};
+    atomic<bool> waits{false};   // the last of them was done by a thread that waits there
     atomic<bool> reads_us{true}; // through the kernel: it has not refused yet, and no buffer of ours could not be read
 
     bool has(std::uint64_t first, std::uint64_t n) const noexcept {
@@ -197,7 +198,8 @@ template <class World> struct alignas(line_pair) target {
         if (n != 0) unasked.store(n - 1, std::memory_order_relaxed); // order: an estimate
         return n == 0 || else_a_letter;
     }
-    void was_asked(bool in_time) noexcept {
+    void was_asked(bool in_time, bool by_who_waits) noexcept {
+        waits.store(by_who_waits, std::memory_order_relaxed); // order: an estimate
         // Not so many that who was rung has gone to sleep again: it looks for some 100 us, and 32 puts by the kernel take 50.
         constexpr std::uint32_t shortest = 8, longest = 32;
         auto const before = silence.load(std::memory_order_relaxed); // order: an estimate

@@ -301,7 +301,8 @@ private:
     auto afar(small_operation const& o, piece const& p) const noexcept;
     bool ask_for_piece(target_type& t, small_operation const& o, std::uint64_t place, piece const& p);
     void call(target_type& t) noexcept;
-    answered await_answer(target_type& t, active_line<typename world_type::atomics>& line);
+    answered await_answer(target_type& t, active_line<typename world_type::atomics>& line, std::uint32_t more_looks);
+    static bool is_a_letter_else(target_type const& t, request what) noexcept;
     void ask(target_type& t, letter const& l);
     void send_letter(target_type& t, letter const& l);
     outcome finish_ringing(target_type& t, protocol::request& r, waiting const& about);

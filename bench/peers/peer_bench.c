@@ -93,6 +93,22 @@ static void both_ways(long bytes) {
     MPI_Waitall(2 * window, r, MPI_STATUSES_IGNORE);
 }
 
+/* Both send, and both receive: what neighbours of a grid do. */
+static void exchange(long bytes) {
+    if (rank > 1) return;
+    int const n = (int)bytes;
+    MPI_Sendrecv(out, n, MPI_CHAR, 1 - rank, 5, in, n, MPI_CHAR, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* A message and a byte for it: what a worker gets, and says when it has it. */
+static void errand(long bytes) {
+    if (rank > 1) return;
+    int const n = (int)bytes;
+    if (rank == 0) MPI_Send(out, n, MPI_CHAR, 1, 6, MPI_COMM_WORLD);
+    MPI_Recv(in, rank == 0 ? 1 : n, MPI_CHAR, 1 - rank, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1) MPI_Send(out, 1, MPI_CHAR, 0, 6, MPI_COMM_WORLD);
+}
+
 /* --- overlap: the share of a transfer that computing hides ------------------------------------------------------------------------ */
 
 static double work_seconds;
@@ -195,6 +211,8 @@ static int run(char const* test) {
         if (is(test, "latency")) say(test, n, time_of(ping_pong, n) / 2 * 1e6, "us");
         else if (is(test, "bw")) say(test, n, per_s * (double)n * window / time_of(one_way, n), "GB/s");
         else if (is(test, "bibw")) say(test, n, per_s * (double)n * 2 * window / time_of(both_ways, n), "GB/s");
+        else if (is(test, "exchange")) say(test, n, time_of(exchange, n) * 1e6, "us");
+        else if (is(test, "errand")) say(test, n, time_of(errand, n) * 1e6, "us");
         else if (is(test, "overlap")) overlap(test, start_transfer, n);
         else if (is(test, "rate")) return say(test, 8, window / time_of(one_way, 8) * 1e-6, "M/s"), 0;
         else if (is(test, "pairs")) return say(test, 8, size / 2 * window / time_of(pairs, 8) * 1e-6, "M/s"), 0;
@@ -206,7 +224,7 @@ static char const usage[] = "usage: peer_bench [-m LEAST:MOST] [-i CALLS] [-x WA
                             "  -m   message sizes in bytes (1:4194304), doubled from one to the next\n"
                             "  -i   calls a figure; without it, as many as fit into -t seconds (0.02)\n"
                             "  -x   calls before that (10)\n"
-                            "  TEST latency bw bibw overlap ioverlap rate pairs collectives memory hello\n";
+                            "  TEST latency bw bibw exchange errand overlap ioverlap rate pairs collectives memory hello\n";
 
 static int options(int argc, char** argv) {
     int i = 1;

@@ -102,7 +102,7 @@ def message_jobs(o):
     sized = [*batch, '-m', o.m or ('1:65536' if o.quick else '1:4194304')]
     large = [*batch, '-m', '65536:65536' if o.quick else '4096:4194304']
     few, many = numbers_of_ranks(o), (2, 8) if o.quick else (2, 16, 64, 128)
-    yield from ((w, 2, [*sized, w]) for w in ('latency', 'bw', 'bibw'))
+    yield from ((w, 2, [*sized, w]) for w in ('latency', 'bw', 'bibw', 'exchange', 'errand'))
     yield 'rate', 2, [*batch, 'rate']
     yield 'overlap', 2, [*large, 'overlap']
     yield from (('ioverlap', n, [*batch, '-m', '1:65536' if o.quick else '1:1048576', 'ioverlap']) for n in few)

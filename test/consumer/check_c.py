@@ -98,7 +98,7 @@ def check_manual(tree):
 
 def check_peer_bench(tree, source, tmp):
     """The program that `make bench` sets beside other libraries gives every figure on ours."""
-    figures = ['latency', 'bw', 'bibw', 'overlap', 'rate', 'pairs', 'collectives', 'memory', 'hello']
+    figures = ['latency', 'bw', 'bibw', 'exchange', 'errand', 'overlap', 'rate', 'pairs', 'collectives', 'memory', 'hello']
     run(tree / 'bin/mptcc', '-Wall', '-Wextra', '-Werror', '-O1', source / 'bench/peers/peer_bench.c', '-o', tmp / 'peer_bench')
     said = output(tree / 'bin/mptrun', '-n', '2', tmp / 'peer_bench', '-m', '8:64', '-i', '3', '-x', '1', *figures)
     for figure in figures + ['barrier', 'alltoall']:

@@ -86,7 +86,7 @@ TEST(config, sizes_take_units_of_1024_in_either_case) {
 TEST(config, what_is_no_number_is_refused_with_variable_value_and_range) {
     for (std::string const bad : {"abc", "-1", "4Q", "1.5Q", ".", "-.5K", "K", "4KiBs", "0x10", "4 4", "4BB", "+3"}) {
         auto const what = refusal({("MPT_EAGER_MAX=" + bad).c_str()});
-        EXPECT_EQ(what, "MPT_EAGER_MAX=" + bad + " is not a size (4096, 4K, 2M, 1G); allowed: 0 .. 1M (default 128K)");
+        EXPECT_EQ(what, "MPT_EAGER_MAX=" + bad + " is not a size (4096, 4K, 2M, 1G); allowed: 0 .. 1M (default 64K)");
     }
     for (std::string const bad : {"2k", "ten", "-5", "1e3", "1,000"})
         EXPECT_EQ(refusal({("MPT_LANES=" + bad).c_str()}),

@@ -101,7 +101,7 @@ TYPED_TEST(mpi_insight, notices_come_to_those_who_want_them) {
         w.barrier();
         if (env.rank() == 0) {
             for (int i = 0; i < 5; ++i) w.send(i, 1, i);
-            w.send(std::vector<int>(100'000, 7), 1, 8);
+            w.ssend(std::vector<int>(100'000, 7), 1, 8);
             w.send(9, 1, 9);
         } else {
             int x = 0, last = 0;

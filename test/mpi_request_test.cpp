@@ -269,7 +269,7 @@ TYPED_TEST(mpi_request, in_an_ended_job_nobody_reads_or_writes_a_buffer_that_its
                                        return;
                                    }
                                    try {
-                                       auto const r = world.isend(data, 2, 1);
+                                       auto const r = world.issend(data, 2, 1);
                                        world.send(x, 1);
                                        world.recv(x, 1, 9); // never comes
                                    } catch (error const&) {

@@ -74,7 +74,7 @@ TEST(protocol_engine_loans, a_blocking_send_and_receive_of_them_take_no_request)
     EXPECT_EQ(all[1].counted().received_by(way::loan).bytes, bytes);
     EXPECT_EQ(all[0].requests_alive() + all[1].requests_alive(), requests);
     EXPECT_TRUE(all[0].drained());
-    std::vector<std::byte> const more(128 * 1024 + 1);
+    std::vector<std::byte> const more(4_MiB + 1);
     EXPECT_FALSE(all[0].send_now(1, here, 3, more.data(), more.size())) << "it is announced first";
 }
 
@@ -120,29 +120,29 @@ TEST(protocol_engine_loans, a_long_one_is_read_while_it_is_written) {
     EXPECT_GT(begun, rounds * 9 / 10u) << "they are answers";
 }
 
-/// Answers that no usual buffer holds: expected and not, into enough room and too little, up to the longest and one byte more.
+/// Questions and answers that no usual buffer holds: expected and not, into enough room and too little, up to the longest and one byte more.
 TEST(protocol_engine_loans, a_long_answer_goes_by_one_loan_and_needs_no_other) {
     mpt::test::engines<mpt::transport::smp<>> all{2};
     constexpr int rounds = 200;
     auto const size_of = [](int i) { return i == rounds - 1 ? 4_MiB + 1 : 32_KiB + 1 + static_cast<std::size_t>(i) * 21000; };
     static_assert(32_KiB + 1 + (rounds - 2) * 21000 <= 4_MiB);
+    auto const finish = [](auto& engine, request* r) {
+        while (!r->complete) engine.progress();
+        engine.drop(*r);
+    };
     std::thread sender{[&] {
         for (int i = 0; i < rounds; ++i) {
             auto const data = pattern(size_of(i), static_cast<unsigned>(i));
-            std::byte question{};
-            while (!all[0].receive_now(1, here, i, &question, 1)) {}
-            if (i % 2 && i != rounds - 1) {
-                EXPECT_TRUE(all[0].send_now(1, here, i, data.data(), data.size()));
-                continue;
-            }
-            auto* const r = start_send(all[0], 1, i, data, send_mode::standard);
-            while (!r->complete) all[0].progress();
-            all[0].drop(*r);
+            std::vector<std::byte> question(i % 7 == 3 ? 10 : data.size());
+            finish(all[0], start_receive(all[0], 1, i, question));
+            EXPECT_TRUE(std::equal(question.begin(), question.end(), data.begin())) << i;
+            if (i % 2 && i != rounds - 1) EXPECT_TRUE(all[0].send_now(1, here, i, data.data(), data.size())) << i;
+            else finish(all[0], start_send(all[0], 1, i, data, send_mode::standard));
         }
     }};
     for (int i = 0; i < rounds; ++i) {
         auto const data = pattern(size_of(i), static_cast<unsigned>(i));
-        EXPECT_TRUE(all[1].send_now(0, here, i, data.data(), 1));
+        finish(all[1], start_send(all[1], 0, i, data, send_mode::standard));
         std::vector<std::byte> into(i % 5 == 2 ? data.size() / 3 : data.size());
         if (i % 3 == 0) // it comes before its receive
             while (all[1].tables().arrivals() == 0) all[1].progress();
@@ -157,29 +157,32 @@ TEST(protocol_engine_loans, a_long_answer_goes_by_one_loan_and_needs_no_other) {
     EXPECT_EQ(all[1].counted().received_by(way::rendezvous).messages, 1u) << "the one that is too long for it";
 }
 
-TEST(protocol_engine_loans, a_long_one_is_announced_where_it_is_no_answer_or_synchronous_or_rendezvous_is_wanted) {
+TEST(protocol_engine_loans, a_long_one_is_announced_where_no_buffer_is_left_or_synchronous_or_rendezvous_is_wanted) {
     for (bool const lowered : {false, true}) {
         mpt::test::engines<mpt::transport::smp<>> all{2};
         auto const data = pattern(200000, 1);
         std::vector<std::byte> into(data.size());
-        std::byte question{};
         if (lowered) all[0].tune({.eager_max = 4_KiB});
-        auto const exchange = [&](send_mode mode) {
-            auto* const s = start_send(all[0], 1, 3, data, mode);
-            auto* const r = start_receive(all[1], 0, 3, into);
-            while (!s->complete || !r->complete) all[0].progress(), all[1].progress();
+        auto const exchange = [&](int from, send_mode mode) {
+            auto &out = all[from], &in = all[1 - from];
+            auto* const s = start_send(out, 1 - from, 3, data, mode);
+            auto* const r = start_receive(in, from, 3, into);
+            while (!s->complete || !r->complete) out.progress(), in.progress();
             EXPECT_EQ(into, data);
-            all[0].drop(*s), all[1].drop(*r);
+            out.drop(*s), in.drop(*r);
         };
-        auto const ask = [&] {
-            EXPECT_TRUE(all[1].send_now(0, here, 4, data.data(), 1));
-            while (!all[0].receive_now(1, here, 4, &question, 1)) {}
-        };
-        ask(), exchange(send_mode::synchronous);
-        exchange(send_mode::standard);
-        if (lowered) ask(), exchange(send_mode::standard);
-        EXPECT_EQ(all[0].counted().sent_by(way::rendezvous).messages, lowered ? 3u : 2u);
-        EXPECT_EQ(all[0].counted().sent_by(way::loan).messages, 0u);
+        auto const by_loan = [&] { return all[0].counted().sent_by(way::loan).messages; };
+        exchange(0, send_mode::synchronous);
+        EXPECT_EQ(by_loan(), 0u);
+        exchange(0, send_mode::standard);
+        EXPECT_EQ(by_loan(), lowered ? 0u : 1u);
+        exchange(0, send_mode::standard);
+        EXPECT_EQ(by_loan(), lowered ? 0u : 1u) << "its buffer is the other's";
+        exchange(1, send_mode::standard);
+        exchange(0, send_mode::standard);
+        EXPECT_EQ(by_loan(), lowered ? 0u : 2u) << "and has come back";
+        EXPECT_EQ(all[0].counted().sent_by(way::rendezvous).messages, lowered ? 4u : 2u);
+        EXPECT_EQ(all[0].counted().loanless, 0u) << "they are longer than a loan";
     }
 }
 
@@ -205,11 +208,11 @@ TEST(protocol_engine_loans, a_send_that_finds_none_is_left_to_the_long_way) {
         2, {}, mpt::config::values{}.set<"MPT_LOANS">("2").set<"MPT_LOAN_BYTES">("4K")};
     auto const data = pattern(1100);
     std::vector<std::byte> into(1100);
-    EXPECT_TRUE(all[0].send_now(1, here, 3, data.data(), 1100));
-    EXPECT_TRUE(all[0].send_now(1, here, 3, data.data(), 1100));
+    constexpr int buffers = 2 + 2; // that the pair passes to and fro, and of its own
+    for (int i = 0; i < buffers; ++i) EXPECT_TRUE(all[0].send_now(1, here, 3, data.data(), 1100));
     EXPECT_FALSE(all[0].send_now(1, here, 3, data.data(), 1100)) << "nobody has received one";
     auto* const s = start_send(all[0], 1, 3, data);
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < buffers + 1; ++i) {
         auto* const r = start_receive(all[1], 0, 3, into);
         ASSERT_TRUE(all.run([&] { return r->complete; }));
         EXPECT_EQ(into, data);
@@ -722,6 +725,7 @@ TYPED_TEST(protocol_engine, a_send_that_waits_for_its_receiver_is_taken_back_unl
 
 TYPED_TEST(protocol_engine, what_only_a_lost_peer_could_end_is_given_up) {
     mpt::test::engines<TypeParam> all{2};
+    all[0].tune({.eager_max = 4_KiB}); // no long loans
     auto const small = pattern(4), large = pattern(500'000);
     std::vector<std::byte> into(large.size());
     auto* acking = start_send(all[0], 1, 1, small, send_mode::synchronous);

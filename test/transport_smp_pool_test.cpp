@@ -59,8 +59,12 @@ TEST_P(smp_pool, grows_to_a_lap_though_all_loans_come_back_and_then_takes_all_in
     };
     EXPECT_EQ(lend(), 0u);
     EXPECT_EQ(lend(), 1u);
-    EXPECT_EQ(pool.made(), 2u) << "no more before all were lent";
-    for (int i = 0; i < 100; ++i) lend();
+    for (std::uint32_t made = 2, i = 2; made < 16;
+         made *= 2, i = made / 2 + 1) { // the first lap after growing is of what is new
+        for (; i < made * pool.laps_before_more; ++i) lend();
+        EXPECT_EQ(pool.made(), made) << "no more before each was lent so often";
+        lend();
+    }
     EXPECT_EQ(g.asked, 4u) << "2, 4, 8, 16";
     EXPECT_EQ(pool.made(), 16u);
     std::set<std::uint32_t> lent;
@@ -73,7 +77,7 @@ TEST_P(smp_pool, goes_on_with_what_it_has_where_there_is_no_memory_for_a_lap) {
     smp::loan_pool<> pool{16, 1000, GetParam(), 16};
     int refused = 0;
     auto const little = [&](std::size_t n) { return g.asked == 0 ? g(n) : (++refused, std::span<std::byte>{}); };
-    for (int i = 0; i < 200; ++i) {
+    for (std::uint32_t i = 0; i < 5 * pool.laps_before_more; ++i) {
         auto const b = pool.lend(little);
         ASSERT_NE(b, pool.none);
         pool.at(b).give_back(pool.generation(b));

@@ -23,7 +23,7 @@
 
 namespace {
 
-constexpr int threads = 4, drained_every = 20, largest = 5'000; // longs: above MPT_EAGER_MAX
+constexpr int threads = 4, drained_every = 20, largest = 10'000; // longs: above MPT_EAGER_MAX
 std::atomic<int> failures{0};
 int me = -1, n = 0;
 

@@ -191,7 +191,7 @@ TEST(CTools, WhatIsWrittenBeforeInitRulesTheEnvironment) {
     size_cvar const eager{"MPT_EAGER_MAX"};
     cvar<unsigned> const lanes{"MPT_LANES"};
     cvar<int> const wait{"MPT_WAIT"}, both{"MPT_BOTH_ENDS"};
-    EXPECT_EQ(eager.get(), 131072u);
+    EXPECT_EQ(eager.get(), 65536u);
     EXPECT_EQ(eager.set(100), MPI_SUCCESS);
     EXPECT_EQ(lanes.set(3), MPI_SUCCESS);
     EXPECT_EQ(wait.set(3), MPI_SUCCESS);
@@ -596,7 +596,7 @@ TEST(CTools, EventsTellOfUnexpectedMessagesAndRendezvous) {
         if (me == 0) {
             for (int i = 0; i < 10; ++i) MPI_Send(&i, 1, MPI_INT, 1, i, MPI_COMM_WORLD);
             MPI_Request big_one = MPI_REQUEST_NULL;
-            MPI_Isend(big.data(), 300'000, MPI_BYTE, 1, 50, MPI_COMM_WORLD, &big_one);
+            MPI_Issend(big.data(), 300'000, MPI_BYTE, 1, 50, MPI_COMM_WORLD, &big_one);
             MPI_Send(&x, 1, MPI_INT, 1, 60, MPI_COMM_WORLD);
             MPI_Wait(&big_one, MPI_STATUS_IGNORE);
         } else {

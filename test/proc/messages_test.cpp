@@ -86,12 +86,12 @@ INSTANTIATE_TEST_SUITE_P(
                 "MPT_LANES=99 is out of range; allowed: 1 .. 16 (default 1).", 6},
         mistake{"two_bad_values", "env MPT_EAGER_MAX=8Q MPT_WAIT=snooze " + ranks(3, rank + " hello"),
                 "MPT_WAIT=snooze is none of its words; allowed: auto, spin, yield, sleep (default auto).\n"
-                "mpt: MPT_EAGER_MAX=8Q is not a size (4096, 4K, 2M, 1G); allowed: 0 .. 1M (default 128K).",
+                "mpt: MPT_EAGER_MAX=8Q is not a size (4096, 4K, 2M, 1G); allowed: 0 .. 1M (default 64K).",
                 6},
         mistake{"misspelt_name", "env MPT_EAGRE_MAX=1 " + erring(3, "none"),
                 "warning: mpt knows no variable MPT_EAGRE_MAX; did you mean MPT_EAGER_MAX?", 0},
         mistake{"values_that_differ", ranks(3, for_rank_1),
-                "MPI_Init: MPT_EAGER_MAX is 128K on rank 0 but 4K on rank 1: this must be the same on all ranks of a job, " +
+                "MPI_Init: MPT_EAGER_MAX is 64K on rank 0 but 4K on rank 1: this must be the same on all ranks of a job, " +
                     called,
                 16},
         mistake{"stacks_that_differ", ranks(2, rank + " layout"),

@@ -34,7 +34,7 @@ struct counts {
     // the long ways
     traffic sent[ways], received[ways];
     std::uint64_t queued = 0;   // sends that the wire, or earlier ones, kept waiting
-    std::uint64_t loanless = 0; // sends that found no buffer to lend, and were announced instead
+    std::uint64_t loanless = 0; // sends of a loan's length that found no buffer to lend, and were announced instead
 
     // messages that came before their receive
     traffic kept;

@@ -17,14 +17,15 @@
 ///   Wire      32 bytes; the data lies in the loan.
 ///   Order     the frame is committed after the loan is written: its release publishes both. Of a long one only the first piece is
 ///             (e1_begun): the receiver copies a piece while the sender writes the next, and looks how far that is.
-///   Memory    MPT_LOANS buffers of MPT_LOAN_BYTES per lane, and others of shorter lengths (smp/lending.hpp), 26 MiB in all, in the sender's
+///   Memory    MPT_LOANS buffers of MPT_LOAN_BYTES per lane, and others of shorter lengths (smp/lending.hpp), 10 MiB in all, in the sender's
 ///             slice, when they are needed and much memory is free. An unexpected message keeps its loan and
 ///             costs the receiver an entry only: a flood runs the sender out of loans, and it goes on by rendezvous. It
 ///             never blocks a ring (source document 004: "out of buffers = wait, never fail").
-///             An answer goes by the pair's own buffer (transport_lending_by_turns), of MPT_AWAITED_MAX bytes where it is long.
+///             An answer, and what goes each way at once, goes by a buffer that the pair passes to and fro (transport_passing), of
+///             MPT_AWAITED_MAX bytes where it is long.
 ///   Cost      1 frame, 2 copies.
-///   Limit     the transport lends (transport_lending); size <= MPT_EAGER_MAX and one loan. Up to MPT_AWAITED_MAX where the receiver
-///             seems to wait, so that it reads while the sender writes; who lowers MPT_EAGER_MAX below a loan wants rendezvous.
+///   Limit     the transport lends (transport_lending); size <= MPT_EAGER_MAX and one loan. Up to MPT_AWAITED_MAX where there is a passed
+///             buffer, and ranks do not share CPUs; who lowers MPT_EAGER_MAX below a loan wants rendezvous.
 ///   Tests     test/protocol_e1_test.cpp
 #pragma once
 #include <mpt/protocol/machine.hpp>
@@ -32,12 +33,14 @@
 namespace mpt::inline v0::protocol {
 
 /// Max: largest message that goes this way, unless MPT_EAGER_MAX says otherwise.
-template <bytes Max = 128_KiB> struct e1 : eager {
+template <bytes Max = 64_KiB> struct e1 : eager {
     using kind = mpt::kind::protocol;
     static constexpr std::string_view name = "e1";
     static constexpr bytes most = Max;
 
-    static constexpr std::string_view range() noexcept { return "above e0, up to MPT_EAGER_MAX, where the transport lends"; }
+    static constexpr std::string_view range() noexcept {
+        return "above e0, up to MPT_EAGER_MAX or as buffers are at hand, where the transport lends";
+    }
 };
 static_assert(protocol_policy<e1<>>);
 

@@ -39,7 +39,7 @@ namespace mpt::inline v0::protocol {
 
 /// The numbers a user may change, copied from the configuration table when the lane is made.
 struct engine_limits {
-    std::uint64_t eager_max = 128_KiB;     // largest message that goes by E1 (MPT_EAGER_MAX)
+    std::uint64_t eager_max = 64_KiB;      // largest message that goes by E1 (MPT_EAGER_MAX)
     std::uint64_t unexpected_max = 16_MiB; // payload kept before senders are throttled (MPT_UNEXPECTED_MAX)
     std::uint64_t chunk = 32_KiB;          // of the pipelined double copy (MPT_CHUNK)
     std::uint64_t single_copy_min = 8_KiB; // smallest message read straight from the sender (MPT_SINGLE_COPY_SIZE)
@@ -288,7 +288,7 @@ private:
     };
     template <class E> void write_loan(E& wire, rank to, typename E::cell cell, op kind, typename E::loan& loan,
                                        part const& data, std::uint64_t piece) noexcept;
-    template <class E> bool fits_loan(E& wire, rank to, source const& data) noexcept;
+    template <class E> bool fits_loan(E& wire, source const& data) noexcept;
     template <class E> bool is_awaited(E& wire, rank to, std::size_t n) noexcept;
     template <class E> std::uint64_t piece_of(std::uint64_t n, source const& data) const noexcept;
     template <class E> [[gnu::noinline]] bool send_longer_now(E& wire, rank to, context_id context, tag label, void const* from,

@@ -6,14 +6,14 @@
 ///                                                                                                 turn_line
 ///        one of up to 276 bytes           several cells of the ring, or two lines as an answer     smp/stretched
 ///        an eager message above that      a buffer of the sender's, read in place                 smp/pool
-///          as an answer                   a buffer of the pair's, as the turn line is             smp/turn_buffer
+///          the first few at a time        buffers that the pair passes to and fro                 smp/passed_buffers
 ///        a large message                  the receiver reads the sender's memory                  smp/copy
 ///          both ranks wait                both copy, from both ends                               smp/joint
 ///        "look here" (many ranks)         a counter on the receiver's board                       smp/board
 ///        "wake up"                        the lane's doorbell                                     wait/doorbell
 ///
 ///   Order    frames of a pair arrive in reserve() order, over turn line and ring. All hand-overs have names: see the parts.
-///   Memory   everything lies in the slice of the rank that reads it first, but loans and tickets, which are the sender's.
+///   Memory   everything lies in the slice of the rank that reads it first, but loans and tickets, which are the sender's, and passed buffers, which are their maker's.
 ///            16.25 KiB per peer that ever sent to us, nothing for the others where a node has more than MPT_HOT_PEERS ranks.
 ///   Cost     a frame: one line transfer as an answer, two in a stream. An empty poll: two cached loads per hot peer, and
 ///            above MPT_HOT_PEERS ranks a sweep of ranks / 16 lines.
@@ -208,12 +208,6 @@ public:
 
     // --- loans: smp/lending -----------------------------------------------------------------------------------------------
 
-    /// A frame that carries a loan. The cell of one by turns is the next after it, so it is the turn line.
-    void commit(cell&& c, std::uint16_t op, loan const& l) noexcept {
-        if (base::is_by_turns(l.ref())) c.size_ |= smp::with_turn_buffer;
-        commit(std::move(c), op);
-    }
-
     // --- one copy ---------------------------------------------------------------------------------------------------------
 
     remote_memory expose(std::span<std::byte const> memory) noexcept {
@@ -321,11 +315,8 @@ private:
                     return hand_over(smp::stretched<atomics>{&c.in(), p, l.op, static_cast<std::uint16_t>(n - smp::in_cells)},
                                      c, sink);
                 }
-                if (n >= smp::with_turn_buffer && n <= smp::with_turn_buffer + smp::line_room) {
-                    n -= smp::with_turn_buffer;
-                    c.hold_back();
-                } else if (n > smp::pair_room) return;                         // padding
-                else front = l.long_front(), processor::fetch_to_write(front); // as our own, like the line itself
+                if (n > smp::pair_room) return;                           // padding
+                front = l.long_front(), processor::fetch_to_write(front); // as our own, like the line itself
             }
             ++done;
             sink(frame{p, l.op, {front, n}});

@@ -224,7 +224,7 @@ concept transport_lending_again = transport_lending<E> && requires(E& e, std::si
     { e.foresee(n) } noexcept -> std::same_as<void>;
 };
 
-/// One that has other buffers for parts of a longer message, few of which are lent at a time.
+/// One that lends for parts of a longer message, few of which are lent at a time, from other buffers than for whole messages of their length.
 ///
 ///   e.lend_part(p, n)     loan      as lend()
 template <class E>
@@ -236,22 +236,17 @@ template <transport_lending E> typename E::loan lend_part(E& e, rank p, std::siz
     else return e.lend(p, n);
 }
 
-/// One on which the two ranks of a pair have a buffer in common that they write by turns, for answers (transport_answering); it may be longer
-/// than the others.
+/// One on which the two ranks of a pair pass buffers to and fro: who has read one is the next to write it. They may be longer than others.
 ///
-///   e.max_turn_loan()       size_t    0: it has none
-///   e.lend_turn(p, n)       loan      that buffer, for n bytes; falsy: it is not our turn, or there is none. The next frame to p carries it
-///   e.commit(cell, op, l)   -         that frame, or one with another loan
-///   E::is_by_turns(ref)     bool      such a loan
+///   e.max_passed()       size_t    0: it has none
+///   e.lend_passed(p, n)  loan      one, for n bytes; falsy: the peer has them, or there is none
+///   E::is_passed(ref)    bool      such a loan
 template <class E>
-concept transport_lending_by_turns =
-    transport_lending<E> && transport_answering<E> &&
-    requires(E& e, rank p, std::size_t n, std::uint64_t ref, typename E::cell c, typename E::loan l, std::uint16_t op) {
-        { e.max_turn_loan() } noexcept -> std::same_as<std::size_t>;
-        { e.lend_turn(p, n) } noexcept -> std::same_as<typename E::loan>;
-        { e.commit(std::move(c), op, l) } noexcept;
-        { E::is_by_turns(ref) } noexcept -> std::same_as<bool>;
-    };
+concept transport_passing = transport_lending<E> && requires(E& e, rank p, std::size_t n, std::uint64_t ref) {
+    { e.max_passed() } noexcept -> std::same_as<std::size_t>;
+    { e.lend_passed(p, n) } noexcept -> std::same_as<typename E::loan>;
+    { E::is_passed(ref) } noexcept -> std::same_as<bool>;
+};
 
 /// One that knows how its loans are written and read best, where the other side's bytes lie in one piece.
 ///

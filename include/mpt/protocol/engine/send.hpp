@@ -46,12 +46,11 @@ auto engine<World, Route, Use>::start_on(E& wire, request& r, peer_state& p) noe
             return complete(r), pushed::yes;
         }
         if constexpr (Use.e1 && lends<E>) {
-            if (n <= wire.max_loan() ? n <= limits_.eager_max
-                                     : r.mode != send_mode::synchronous && fits_loan(wire, r.peer, r.from)) {
+            if (n <= wire.max_loan() ? n <= limits_.eager_max : r.mode != send_mode::synchronous && fits_loan(wire, r.from)) {
                 bool no_loan = false;
                 auto const done = push_e1(wire, r, no_loan);
                 if (!no_loan) return done;
-                ++counts_.loanless;
+                counts_.loanless += n <= wire.max_loan();
             }
         }
     }

@@ -37,7 +37,6 @@ template <class Atomics = native_atomics, class Far = void> class alignas(line_p
     // what a receive touches
     alignas(cache_line) std::uint64_t expected_ = 0; // number of the next frame in
     ring_reader<Atomics> in_;
-    std::uint64_t held_back_by_ = 0; // number of the last frame that held our turn back
 
 public:
     channel() = default;
@@ -80,13 +79,6 @@ public:
     /// For `use`, below: the ring that its line is the front of; and the frame takes n cells more.
     ring_reader<Atomics> const& in() const noexcept { return in_; }
     void skip(std::uint32_t n) noexcept { in_.skip(n); }
-
-    /// For `use`, below: the turn is not ours when the frame is read, but when let_go() was called, be it from there or later.
-    void hold_back() noexcept {
-        turn_.hold_back();
-        held_back_by_ = expected_;
-    }
-    void let_go() noexcept { turn_.let_go(held_back_by_ == expected_); }
 
     /// Hands the next frame to `use(line&)`, if it has come. While `use` runs, the line is still the frame's: the sender's
     /// credit, and our turn, come after. Calls room() when the sender, who may sleep over a full ring, was told of new room.

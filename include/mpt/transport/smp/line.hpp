@@ -42,8 +42,6 @@ inline constexpr std::size_t next_room = 56;
 inline constexpr std::uint16_t padding_size = 0xffff;
 /// Beside the size of a frame in several cells of a ring.
 inline constexpr std::uint16_t in_cells = 0x2000;
-/// Beside the size of a frame on the turn line whose loan lies in the pair's turn buffer.
-inline constexpr std::uint16_t with_turn_buffer = 0x4000;
 
 template <class Atomics = native_atomics> struct alignas(cache_line) line {
     std::array<std::byte, line_room> payload;

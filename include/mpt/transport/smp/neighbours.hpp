@@ -29,13 +29,13 @@ namespace mpt::inline v0::smp {
 
 /// What the configuration table says (job-wide rows), copied when the lane is made.
 struct settings {
-    std::uint32_t ring_lines = 256;   // a power of two (MPT_RING_LINES, rounded up)
-    std::uint32_t hot_peers = 16;     // MPT_HOT_PEERS
-    std::uint32_t loans = 64;         // MPT_LOANS
-    std::size_t loan_bytes = 128_KiB; // MPT_LOAN_BYTES
-    std::size_t long_loan = 4_MiB;    // MPT_AWAITED_MAX
-    bool single_copy = true;          // MPT_SINGLE_COPY
-    look how = look::loading;         // MPT_LOOK; auto: natural_look()
+    std::uint32_t ring_lines = 256;  // a power of two (MPT_RING_LINES, rounded up)
+    std::uint32_t hot_peers = 16;    // MPT_HOT_PEERS
+    std::uint32_t loans = 64;        // MPT_LOANS
+    std::size_t loan_bytes = 64_KiB; // MPT_LOAN_BYTES
+    std::size_t long_loan = 4_MiB;   // MPT_AWAITED_MAX
+    bool single_copy = true;         // MPT_SINGLE_COPY
+    look how = look::loading;        // MPT_LOOK; auto: natural_look()
 
     static settings of(config::values const& v) {
         return {std::bit_ceil(v.get<"MPT_RING_LINES">()),

@@ -58,7 +58,6 @@ private:
     line_type* at_ = nullptr;
     bool mine_ = false;
     bool just_written_ = false; // and not looked since
-    bool after_ = true;         // the turn is ours when the frame that lies here is read
 
 public:
     turn_line() = default;
@@ -84,15 +83,8 @@ public:
     }
     line_type& front() const noexcept { return *at_; }
 
-    /// The frame was read to its end: our turn, unless it is held back.
-    void pop() noexcept { mine_ = after_; }
-    /// The frame that lies here, or lay here last, is not all that there is to read before our turn.
-    void hold_back() noexcept { after_ = false; }
-    /// Now it is read. in_use: the frame is not, yet. Nothing where nothing was held back.
-    void let_go(bool in_use) noexcept {
-        if (std::exchange(after_, true)) return;
-        if (!in_use) mine_ = true;
-    }
+    /// The frame was read to its end: our turn.
+    void pop() noexcept { mine_ = true; }
 };
 
 } // namespace mpt::inline v0::smp

@@ -186,6 +186,33 @@ TEST(protocol_engine_loans, a_long_one_is_announced_where_no_buffer_is_left_or_s
     }
 }
 
+/// Each by a thread of its own, of lengths by chance, and now and then into too little room.
+TEST(protocol_engine_loans, ranks_that_send_to_each_other_at_once_exchange_buffers) {
+    mpt::test::engines<mpt::transport::smp<>> all{2};
+    constexpr int rounds = 300;
+    auto const play = [&](int me) {
+        auto& engine = all[me];
+        for (int i = 0; i < rounds; ++i) {
+            auto const size_of = [i](int who) {
+                return 500u + static_cast<unsigned>(i * 7919 + who * 104729) % (i % 9 == 0 ? 600'000u : 60'000u);
+            };
+            auto const mine = pattern(size_of(me), static_cast<unsigned>(i + me)),
+                       theirs = pattern(size_of(1 - me), static_cast<unsigned>(i + 1 - me));
+            std::vector<std::byte> into(i % 11 == 5 ? theirs.size() / 3 : theirs.size());
+            auto* const r = start_receive(engine, 1 - me, 3, into);
+            auto* const s = start_send(engine, 1 - me, 3, mine, send_mode::standard);
+            while (!s->complete || !r->complete) engine.progress();
+            EXPECT_EQ(r->result.bytes, theirs.size()) << i;
+            EXPECT_TRUE(std::equal(into.begin(), into.end(), theirs.begin())) << i;
+            engine.drop(*s), engine.drop(*r);
+        }
+    };
+    std::thread other{[&] { play(1); }};
+    play(0);
+    other.join();
+    for (int who : {0, 1}) EXPECT_GT(all[who].counted().sent_by(way::loan).messages, rounds * 9 / 10u);
+}
+
 TEST(protocol_engine_loans, one_that_is_not_wanted_is_kept_and_the_wanted_one_is_got) {
     mpt::test::engines<mpt::transport::smp<>> all{2};
     auto const other = pattern(1000, 1), wanted = pattern(1000, 2);

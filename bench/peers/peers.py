@@ -146,7 +146,9 @@ def take(o, found, cpus, spells=None):
     """{(test, ranks, bytes, unit): {library: [value of each round]}} and what failed, once each, and what does not count."""
     values, failed, spells, turns = {}, {}, spells or Spells(None, cpus), {}
     asked = [(n, *job) for n, job in enumerate(jobs(o)) if re.search(o.only, f'{job[0]} {job[1]}')]
+    until = time.monotonic() + 60 * (o.minutes or 1e6)
     for r in range(2 * o.rounds if spells.command else o.rounds):
+        if r >= o.rounds and time.monotonic() > until: break
         for n, what, ranks, program, words in asked:
             for library in found[r % len(found):] + found[:r % len(found)]:
                 if program not in library.programs or (library.name, what, ranks) in failed: continue
@@ -270,7 +272,7 @@ def table(rows, names):
     return lines
 
 
-HEADLINES = [('latency', 2, 8), ('latency', 2, 4096), ('latency', 2, 65536), ('latency', 2, 1 << 20), ('rate', 2, 8), ('bw', 2, 1 << 20), ('bibw', 2, 1 << 20),
+HEADLINES = [('latency', 2, 8), ('latency', 2, 4096), ('latency', 2, 65536), ('latency', 2, 1 << 20), ('rate', 2, 8), ('bw', 2, 1 << 20), ('bibw', 2, 1 << 20), ('exchange', 2, 8), ('exchange', 2, 65536), ('errand', 2, 65536),
              ('barrier', 2, 0), ('barrier', 8, 0), ('allreduce', 2, 8), ('allreduce', 2, 1 << 20), ('allreduce', 8, 1 << 20), ('bcast', 8, 1 << 20),
              ('alltoall', 8, 1024), ('start-up', 64, 0), ('memory', 64, 0), ('threads_latency_4', 2, 8), ('threads_rate_4', 2, 8), ('threads_put_rate_4', 2, 8),
              ('put', 2, 8), ('fetch_and_op', 2, 8), ('accumulate', 2, 65536)]
@@ -335,6 +337,7 @@ def options():
     p.add_argument('--only', default='', help='only what matches this regular expression, e.g. "latency" or "collectives 8"')
     p.add_argument('--cpus', type=int, default=2, metavar='N', help='ranks share this many CPUs (2); with more, N ranks do what else 4, 8 and 16 do on two')
     p.add_argument('--patience', type=int, default=PATIENCE, metavar='SECONDS', help=f'what takes longer is ended ({PATIENCE})')
+    p.add_argument('--minutes', type=float, metavar='M', help='no round more in place of what far CPUs spoilt once so many have passed (as many as needed)')
     p.add_argument('-m', metavar='LEAST:MOST', help='message sizes of latency and bandwidth, in bytes')
     p.add_argument('-i', metavar='CALLS', help='calls a figure (default: as many as fit into 20 ms)')
     p.add_argument('-x', metavar='CALLS', help='calls before that (10)')

@@ -148,7 +148,7 @@ class Runs(unittest.TestCase):
         self.assertGreater(took, 0)
 
     def test_a_library_is_asked_only_for_programs_that_it_has(self):
-        class asked: rounds, quick, only, m, i, x, cpus, patience = 1, True, '^shmem rate', None, None, None, 2, 90
+        class asked: rounds, quick, only, m, i, x, cpus, patience, minutes = 1, True, '^shmem rate', None, None, None, 2, 90, None
         has, lacks = (peers.Library(name, ['sh', '-c', 'echo "shmem_rate_p 8 2 M/s"'], programs) for name, programs in (('has', {'shmem': 'x'}), ('lacks', {'messages': 'x'})))
         self.assertEqual(peers.take(asked, [has, lacks], {min(peers.os.sched_getaffinity(0))}), ({('shmem_rate_p', 2, 8, 'M/s'): {'has': [2.0]}}, []))
 
@@ -159,7 +159,7 @@ class Runs(unittest.TestCase):
             def look(self):
                 self.seen.append(next(self.places))
                 return self.seen[-1]
-        class asked: rounds, quick, only, m, i, x, cpus, patience = 2, True, '^shmem rate', None, None, None, 2, 90
+        class asked: rounds, quick, only, m, i, x, cpus, patience, minutes = 2, True, '^shmem rate', None, None, None, 2, 90, None
         with tempfile.TemporaryDirectory() as folder:
             count = f'echo . >> {folder}/n; echo "shmem_rate_p 8 $(wc -l < {folder}/n) M/s"'
             def taken(places):
@@ -171,6 +171,8 @@ class Runs(unittest.TestCase):
             self.assertEqual(values, [3.0, 4.0], 'what was far before or after is far')
             self.assertTrue(said[0].startswith('2 of 4 turns, in which the CPUs were far apart'), said)
             self.assertEqual(taken([near, slow_copies, slow_copies, near, near])[0], [1.0, 2.0], 'a single near one says little: what all libraries took counts')
+            asked.minutes = 1e-9
+            self.assertEqual(taken([near, slow_words, near, near, near])[0], [1.0, 2.0], 'no time is left to make up for them')
 
     def test_a_rare_state_of_the_cpus_does_not_say_what_is_near(self):
         spells = peers.Spells(None, {0})

@@ -13,7 +13,8 @@
 ///        "wake up"                        the lane's doorbell                                     wait/doorbell
 ///
 ///   Order    frames of a pair arrive in reserve() order, over turn line and ring. All hand-overs have names: see the parts.
-///   Memory   everything lies in the slice of the rank that reads it first, but loans and tickets, which are the sender's, and passed buffers, which are their maker's.
+///   Memory   everything lies in the slice of the rank that reads it first, but loans and tickets, which are the sender's, and passed
+///            buffers, which are their maker's.
 ///            16.25 KiB per peer that ever sent to us, nothing for the others where a node has more than MPT_HOT_PEERS ranks.
 ///   Cost     a frame: one line transfer as an answer, two in a stream. An empty poll: two cached loads per hot peer, and
 ///            above MPT_HOT_PEERS ranks a sweep of ranks / 16 lines.
@@ -205,8 +206,6 @@ public:
         if (!peers_.find(p)) return std::nullopt;
         return peers_.memory_of(p);
     }
-
-    // --- loans: smp/lending -----------------------------------------------------------------------------------------------
 
     // --- one copy ---------------------------------------------------------------------------------------------------------
 

@@ -224,7 +224,8 @@ concept transport_lending_again = transport_lending<E> && requires(E& e, std::si
     { e.foresee(n) } noexcept -> std::same_as<void>;
 };
 
-/// One that lends for parts of a longer message, few of which are lent at a time, from other buffers than for whole messages of their length.
+/// One that may lend for parts of a longer message, few of which are lent at a time, from other buffers than for a whole message of their
+/// length.
 ///
 ///   e.lend_part(p, n)     loan      as lend()
 template <class E>

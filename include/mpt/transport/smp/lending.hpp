@@ -24,8 +24,8 @@ inline constexpr std::size_t short_loan = 1_KiB;
 /// are, and of the longest by laps no more than a common cache holds: what more of them write has no room there.
 /// origin: windows of 64 one way / both ways, AMD EPYC, Zen 4, 1 MiB of second cache, CPUs near, GB/s: 4 KiB in 64 buffers of 128 KiB 5.4 / 9.7,
 /// in 128, 512, 1024 of 4 KiB 7.1 / 11, 18.6 / 20, 13.8 / 15; 8 KiB 6.1 / 12, and in 128, 256, 512 of 16 KiB 13 / 26, 26 / 28, 24 / 26;
-/// 16 KiB 7.4 / 22, and 27 / 27; 32 KiB 25 / 28, in 64 of 64 KiB 29 / 33; 128 KiB in 64 of 128 KiB 28 / 12, in 16 33 / 18. CPUs far: 4 KiB 2.6 / 3.9, and 5.3 / 4.8. Alltoall of 64 KiB, 4 and 8 ranks,
-/// so / by need: 283 and 1168 / 31 and 259 us
+/// 16 KiB 7.4 / 22, and 27 / 27; 32 KiB 25 / 28, in 64 of 64 KiB 29 / 33; 128 KiB in 64 of 128 KiB 28 / 12, in 16 33 / 18.
+/// CPUs far: 4 KiB 2.6 / 3.9, and 5.3 / 4.8. Alltoall of 64 KiB, 4 and 8 ranks, so / by need: 283 and 1168 / 31 and 259 us
 struct loan_length {
     std::size_t bytes;
     std::uint32_t times;

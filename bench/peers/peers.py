@@ -63,6 +63,7 @@ def measure(library, ranks, program, words, cpus, patience=None):
 def jobs(o):
     """(what, ranks, program, words): what one library does at a stretch."""
     yield from ((what, ranks, 'messages', words) for what, ranks, words in message_jobs(o))
+    yield from (('habits', n, 'habits', ['-t', '0.002' if o.quick else '0.01']) for n in numbers_of_ranks(o)[:2])
     most, batch = ('4', '0.01') if o.quick else ('16', '0.05')
     yield from ((f'threads {w}', 2, 'threads', ['-T', most, '-t', batch, w]) for w in ('latency', 'rate', 'rma_rate', 'rma_hot'))
     yield 'one-sided', 2, 'threads', ['-t', batch, 'rma']
@@ -273,7 +274,8 @@ def table(rows, names):
 
 
 HEADLINES = [('latency', 2, 8), ('latency', 2, 4096), ('latency', 2, 65536), ('latency', 2, 1 << 20), ('rate', 2, 8), ('bw', 2, 1 << 20), ('bibw', 2, 1 << 20),
-             ('exchange', 2, 8), ('exchange', 2, 65536), ('errand', 2, 65536),
+             ('exchange', 2, 8), ('exchange', 2, 65536), ('errand', 2, 65536), ('isend_irecv_waitall', 2, 8), ('persistent', 2, 8), ('waitany_16', 2, 8),
+             ('vector', 2, 1024), ('scan', 4, 8), ('alltoallv', 2, 8), ('lock_put', 2, 8),
              ('barrier', 2, 0), ('barrier', 8, 0), ('allreduce', 2, 8), ('allreduce', 2, 1 << 20), ('allreduce', 8, 1 << 20), ('bcast', 8, 1 << 20),
              ('alltoall', 8, 1024), ('start-up', 64, 0), ('memory', 64, 0), ('threads_latency_4', 2, 8), ('threads_rate_4', 2, 8), ('threads_put_rate_4', 2, 8),
              ('put', 2, 8), ('fetch_and_op', 2, 8), ('accumulate', 2, 65536)]

@@ -11,13 +11,15 @@ namespace coll = mpt::coll;
 template <class Stack> using coll_operand = team_over<Stack>;
 TYPED_TEST_SUITE(coll_operand, wires);
 
+constexpr auto memory_of = [](std::size_t bytes) { return coll::scratch{bytes}; };
+
 TEST(coll_operand_layout, a_work_buffer_holds_elements_of_any_layout_and_is_aligned) {
     for (auto const extent : {16, 24, 40, -16, -40})
         for (auto const lowest : {0, 4, 8, -4, -24})
             for (std::size_t n : {1u, 2u, 9u}) {
                 matrix_layout layout{extent, lowest, 8};
                 auto const op = layout.operand(&matrix_layout::combine<times>, false);
-                coll::work_buffer const work{op, n, coll::scratch{coll::work_buffer::bytes_of(op, n)}};
+                coll::work_buffer const work{op, n, memory_of};
                 EXPECT_EQ(reinterpret_cast<std::uintptr_t>(work.origin()) % __STDCPP_DEFAULT_NEW_ALIGNMENT__, 0u);
                 for (std::size_t i = 0; i < n; ++i)
                     layout.store(work.origin(), i, element_of(1, 2, i)); // AddressSanitizer watches
@@ -27,7 +29,7 @@ TEST(coll_operand_layout, a_work_buffer_holds_elements_of_any_layout_and_is_alig
 
 TEST(coll_operand_layout, nothing_needs_no_work_buffer) {
     matrix_layout layout{16, 8, 8};
-    coll::work_buffer const none{layout.operand(&matrix_layout::combine<times>, false), 0, coll::scratch{0}};
+    coll::work_buffer const none{layout.operand(&matrix_layout::combine<times>, false), 0, memory_of};
     EXPECT_EQ(none.origin(), nullptr);
 }
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <mpt/coll/pieces.hpp>
 
@@ -40,6 +42,9 @@ TEST(coll_pieces, places_are_sources_and_sinks_by_rank) {
 
 TEST(coll_pieces, scratch_of_nothing_is_nothing_and_too_much_is_a_sentence) {
     EXPECT_EQ(coll::scratch{0}.all().size(), 0u);
+    EXPECT_EQ(coll::scratch{0}.data(), nullptr);
+    for (std::size_t const n : {1u, 256u, 257u})
+        std::ranges::fill(coll::scratch{n}.all(), std::byte{7}); // AddressSanitizer watches
     coll::scratch const s{10};
     EXPECT_EQ(s.part(3, 4).data(), s.data() + 3);
     if (mpt::test::sanitized) return; // sanitizers' allocators end the program instead

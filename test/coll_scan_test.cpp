@@ -1,3 +1,6 @@
+#include <atomic>
+#include <thread>
+
 #include "support/matrices.hpp"
 #include "support/steps.hpp"
 #include <mpt/coll/scan.hpp>
@@ -47,6 +50,28 @@ TYPED_TEST(coll_scan, without_ones_own_and_rank_0_keeps_what_it_had) {
             break;
         }
     });
+}
+
+/// The last rank comes when all others are through.
+TYPED_TEST(coll_scan, nobody_waits_for_a_rank_above_itself) {
+    for (int const n : {2, 3, 4, 5, 7, 8}) {
+        std::atomic<int> through{0};
+        this->run_team(n, [&](auto const& team, int me) {
+            dice d{1};
+            matrices v{3, d};
+            auto before = v; // of the same type
+            for (bool last = me == n - 1; last && through < n - 1;) std::this_thread::yield();
+            for (int i = 0; i < 4; ++i) {
+                v.bring(5, team.me()), before.bring(0, 0);
+                if (i % 2 == 0) coll::scan(team, v.sum(), nullptr, v.origin(), 3);
+                else coll::exscan(team, v.sum(), v.origin(), before.origin(), 3);
+                auto const below = i % 2 == 0 ? me : me - 1;
+                auto& got = i % 2 == 0 ? v : before;
+                for (std::size_t k = 0; below >= 0 && k < 3; ++k) EXPECT_EQ(got.get(k), combined(true, 5, 0, below, k));
+            }
+            ++through;
+        });
+    }
 }
 
 TYPED_TEST(coll_scan, other_sizes_on_other_ranks_are_a_sentence) {

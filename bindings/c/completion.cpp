@@ -5,6 +5,7 @@
 #include "generalized.hpp"
 #include "partitioned.hpp"
 #include "plain.hpp"
+#include "quick.hpp"
 
 namespace mpt::c {
 
@@ -23,6 +24,7 @@ struct pending {
 
 std::vector<pending> active_ones(binding& b, MPI_Request const* handles, int n) {
     std::vector<pending> all;
+    all.reserve(static_cast<std::size_t>(n));
     for (int i = 0; i < n; ++i)
         if (auto* const r = active(b, handles[i])) all.push_back({i, r});
     return all;
@@ -33,7 +35,8 @@ std::vector<pending> active_ones(binding& b, MPI_Request const* handles, int n) 
 ending end_of(binding& b, MPI_Request& handle) {
     ref<request> const kept{b.requests.get(handle)};
     auto& home = kept->home();
-    home.wait(kept->about(), [&](auto&) { return kept->peek(home); });
+    auto const is_over = [&](auto&) { return kept->peek(home); };
+    if (!home.enter(is_over)) home.wait(kept->about(), is_over);
     if (!kept->persistent) b.requests.remove(word_of(std::exchange(handle, MPI_REQUEST_NULL)))->let_go();
     return kept->finish();
 }
@@ -124,38 +127,108 @@ private:
 
 using retirement = handle_table<request>::retirement;
 
-/// Ends a request of an array that is none, a send that has left, or a transfer on this lane that is over and went well. False: it
-/// is something else, and nothing was done. For who holds the lane's lock.
-template <class Engine> bool end_now(binding& b, mpt::lane<stack> const& home, Engine& engine, retirement& retired,
-                                     MPI_Request& handle, MPI_Status* status) noexcept {
-    if (handle == b.left) return tell_sent(status), handle = MPI_REQUEST_NULL, true;
-    auto* const r = active(b, handle);
-    if (!r) return tell_empty(status), true;
-    if (!r->plain) return false;
-    auto& t = static_cast<plain_transfer&>(*r);
+/// Is it one of the two sorts of transfers that end without much ado? use(transfer) then; else nothing.
+bool is_brief(request const& r) noexcept { return r.plain || r.single; }
+template <class Use> auto as_brief(request& r, Use const& use) {
+    return r.plain ? use(static_cast<plain_transfer&>(r)) : use(static_cast<transfer_request&>(r));
+}
+bool is_over(request& r) {
+    return as_brief(r, [](auto& t) { return t.is_over(); });
+}
+
+template <class Engine> [[gnu::noinline]] bool end_single(transfer_request& t, mpt::lane<stack> const& home, Engine& engine,
+                                                          MPI_Status* status) noexcept {
+    return &t.home() == &home && t.ended(engine, status);
+}
+/// Ends an active transfer on this lane that is over and went well. False: it is something else, and nothing was done. For who holds the
+/// lane's lock.
+template <class Engine> [[gnu::always_inline]] inline bool end_brief(request& r, mpt::lane<stack> const& home, Engine& engine,
+                                                                     retirement& retired, MPI_Request& handle,
+                                                                     MPI_Status* status) noexcept {
+    if (!r.plain) [[unlikely]]
+        return r.single && end_single(static_cast<transfer_request&>(r), home, engine, status);
+    auto& t = static_cast<plain_transfer&>(r);
     if (&t.home() != &home || !t.ended(engine, status)) return false;
     retired.add(word_of(std::exchange(handle, MPI_REQUEST_NULL)));
     return true;
 }
+/// The same of an array's request, which may be none, or a send that has left.
+template <class Engine> [[gnu::always_inline]] inline bool end_now(binding& b, mpt::lane<stack> const& home, Engine& engine,
+                                                                   retirement& retired, MPI_Request& handle,
+                                                                   MPI_Status* status) noexcept {
+    if (handle == b.left) return tell_sent(status), handle = MPI_REQUEST_NULL, true;
+    auto* const r = active(b, handle);
+    if (!r) return tell_empty(status), true;
+    return end_brief(*r, home, engine, retired, handle, status);
+}
+
+/// Whose message a transfer waits for, where the next one of the array does not wait for that rank's, too: those come together, and are taken
+/// together.
+mpt::rank awaited(binding& b, protocol::request const* over, MPI_Request const* next, MPI_Request const* end) noexcept {
+    auto const peer = over ? over->awaited() : any_source;
+    if (peer == any_source || next == end || *next == b.left) return peer;
+    auto* const r = active(b, *next);
+    auto const* const other = r && is_brief(*r) ? as_brief(*r, [](auto& t) { return t.under_way(); }) : nullptr;
+    return other && other->awaited() == peer ? any_source : peer;
+}
 
 /// Waits for the transfer at place `from` of an array, and ends it with those behind it that are over: the place of the next one. It
 /// is `from` where that did not go well.
-int end_run(binding& b, plain_transfer const& first, int from, int n, MPI_Request* handles, MPI_Status* statuses) {
+int end_run(binding& b, request& first, int from, int n, MPI_Request* handles, MPI_Status* statuses) {
     auto& home = first.home();
     int at = from;
     auto const take = [&](auto& engine) {
         retirement retired{b.requests};
         while (at < n && end_now(b, home, engine, retired, handles[at], nth(statuses, at))) ++at;
-        return at != from || first.is_over();
+        return at != from || is_over(first);
     };
-    if (!home.enter(take)) home.wait(first.about(), take, &first.under_way());
+    auto* const over = as_brief(first, [](auto& t) { return t.under_way(); });
+    if (!home.enter(take)) home.wait(first.about(), take, over, awaited(b, over, handles + from + 1, handles + n));
     return at;
 }
 
+/// Ends the first request of an array that is a send that has left, or a transfer that is over and went well, and tells its place. Nothing:
+/// there is none, or it could not be seen without progress, and nothing was done.
+std::optional<int> end_first(binding& b, int n, MPI_Request* handles, MPI_Status* status) {
+    mpt::lane<stack>* home = nullptr; // of the first transfer; others on it are looked at
+    int at = 0;
+    auto const has_left = [&] { return handles[at] == b.left && (tell_sent(status), handles[at] = MPI_REQUEST_NULL, true); };
+    for (; at < n && !home; ++at) {
+        if (has_left()) return at;
+        auto* const r = active(b, handles[at]);
+        if (r && is_brief(*r)) home = &r->home(), --at;
+    }
+    if (!home) return std::nullopt;
+    bool const found = home->enter([&](auto& engine) {
+        retirement retired{b.requests};
+        for (; at < n; ++at) {
+            if (has_left()) return true;
+            auto* const r = active(b, handles[at]);
+            if (r && end_brief(*r, *home, engine, retired, handles[at], status)) return true;
+        }
+        return false;
+    });
+    return found ? std::optional{at} : std::nullopt;
+}
+
+/// Asks requests one after the other whether they are done. Progress is made once for all transfers of a lane.
+class asked {
+    mpt::lane<stack>* moved_ = nullptr;
+
+public:
+    bool is_done(request& r) {
+        if (!is_brief(r)) return r.test();
+        auto& home = r.home();
+        if (home.enter([&](auto&) { return is_over(r); })) return true;
+        return std::exchange(moved_, &home) != &home && r.test();
+    }
+};
+
 /// The first that is done; progress is made. Nothing: none is.
 std::optional<int> any_done(std::vector<pending> const& all) {
+    asked ask;
     for (auto const& p : all)
-        if (p.r->test()) return p.index;
+        if (ask.is_done(*p.r)) return p.index;
     return std::nullopt;
 }
 
@@ -233,9 +306,10 @@ void Test(call& on, MPI_Request& handle, int& flag, MPI_Status* status) {
 
 void Waitall(call& on, int n, MPI_Request* handles, MPI_Status* statuses) {
     auto& b = on.of();
+    auto const left = b.left;
     endings all{on, statuses};
     for (int i = 0; i < n;) {
-        if (handles[i] == b.left) {
+        if (handles[i] == left) {
             handles[i] = MPI_REQUEST_NULL;
             tell_sent(nth(statuses, i++));
             continue;
@@ -245,7 +319,7 @@ void Waitall(call& on, int n, MPI_Request* handles, MPI_Status* statuses) {
             tell_empty(nth(statuses, i++));
             continue;
         }
-        auto const next = r->plain ? end_run(b, static_cast<plain_transfer&>(*r), i, n, handles, statuses) : i;
+        auto const next = is_brief(*r) ? end_run(b, *r, i, n, handles, statuses) : i;
         if (next == i) all.add(handles[i], *r, i, i), ++i;
         else i = next;
     }
@@ -254,7 +328,8 @@ void Waitall(call& on, int n, MPI_Request* handles, MPI_Status* statuses) {
 }
 void Testall(call& on, int n, MPI_Request* handles, int& flag, MPI_Status* statuses) {
     flag = true;
-    for (auto const& p : active_ones(on.of(), handles, n)) flag &= p.r->test();
+    asked ask;
+    for (auto const& p : active_ones(on.of(), handles, n)) flag &= ask.is_done(*p.r);
     if (flag) Waitall(on, n, handles, statuses);
 }
 
@@ -278,8 +353,9 @@ void Testsome(call& on, int n, MPI_Request* handles, int& count, int* indices, M
     if (all.empty()) return static_cast<void>(count = MPI_UNDEFINED);
     count = 0;
     endings ends{on, statuses};
+    asked ask;
     for (auto const& p : all)
-        if (p.r->test()) {
+        if (ask.is_done(*p.r)) {
             ends.add(handles[p.index], *p.r, p.index, count);
             indices[count++] = p.index;
         }
@@ -353,4 +429,20 @@ void Cancel(call& on, MPI_Request& handle) {
 }
 
 } // namespace impl
+
+/* One that is done already. A handle that is none is told of by the long way, when nothing else is done. */
+
+int quick::Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status) {
+    auto& b = here();
+    if (b.is_ready() && count > 0 && array_of_requests && indx)
+        if (auto const ended = end_first(b, count, array_of_requests, status)) return *indx = *ended, MPI_SUCCESS;
+    return otherwise::Waitany(count, array_of_requests, indx, status);
+}
+int quick::Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
+    auto& b = here();
+    if (b.is_ready() && count > 0 && array_of_requests && indx && flag)
+        if (auto const ended = end_first(b, count, array_of_requests, status)) return *indx = *ended, *flag = 1, MPI_SUCCESS;
+    return otherwise::Testany(count, array_of_requests, indx, flag, status);
+}
+
 } // namespace mpt::c

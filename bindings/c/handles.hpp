@@ -172,7 +172,7 @@ public:
 
     public:
         explicit retirement(handle_table& t) noexcept : table_{t} {}
-        void add(std::uintptr_t word) noexcept {
+        [[gnu::always_inline]] void add(std::uintptr_t word) noexcept {
             if (table_.alone_) [[likely]]
                 return table_.put_on(table_.shelves_[0], word);
             auto& home = table_.home_of(word);

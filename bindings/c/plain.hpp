@@ -35,7 +35,7 @@ public:
     }
     wire on() const noexcept { return {*lane_, under_way_->wanted.context}; }
     bool is_over() const noexcept { return under_way_->complete; }
-    protocol::request& under_way() const noexcept { return *under_way_; }
+    protocol::request* under_way() const noexcept { return under_way_; }
     /// Is it over, and went well? Then it has ended, and its status is told. For who holds its lane's lock.
     template <class Engine> bool ended(Engine& engine, MPI_Status* status) noexcept {
         auto& r = *under_way_;
@@ -62,6 +62,9 @@ public:
     void cancel() override { on().cancel(*under_way_); }
     void abandon() override;
 };
+
+/// The whole of a receive of data in one piece, of a rank or any. looked_for: the message was, a while, and is to be waited for.
+void receive(call& on, std::span<std::byte> room, int source, int tag, comm& c, MPI_Status* status, bool looked_for = false);
 
 /// What the handle of all sends stands for that have left: complete whenever somebody asks, and not cancelled.
 class sends_that_left final : public request {

@@ -33,16 +33,6 @@ void tell_and_require(call& on, ending const& e, comm const& c, MPI_Status* stat
     require(on, e, c.handle);
 }
 
-/// A message that came as it was wanted costs no ending, which has room for a text.
-void receive(call& on, std::span<std::byte> room, int source, int tag, comm& c, MPI_Status* status) {
-    auto const o = wire_of(c).recv(c.world(source), tag, room);
-    if (o.how != mpt::status::ok) [[unlikely]]
-        return tell_and_require(on, ending_of(c, o, room.size(), source), c, status);
-    if (status == MPI_STATUS_IGNORE) return;
-    auto const from = source >= 0 ? source : c.others.find(o.source).value_or(any_source).value;
-    tell(status, from, o.label, static_cast<std::int64_t>(o.bytes));
-}
-
 std::unique_ptr<transfer> sender(void const* buffer, MPI_Count count, datatype_object& t, int dest, int tag, comm& c) {
     return std::make_unique<transfer>(letter_of(buffer, count, t, dest, tag, c), sending::standard);
 }
@@ -53,7 +43,7 @@ MPI_Request launch_transfer(call& on, transfer t, comm& c) {
 
 MPI_Request persist(call& on, transfer t, comm& c) {
     auto r = ref<request>::adopt(new (on.of().transfers) transfer_request{std::move(t), c.handle});
-    r->persistent = true;
+    r->persistent = r->single = true;
     return publish(on.of(), std::move(r));
 }
 
@@ -126,7 +116,40 @@ ending exchange(transfer receive, transfer send) {
     }
 }
 
+/// The same of data in one piece, from and to ranks: nothing to hold on to.
+ending exchange(wire w, mpt::rank to, int out, std::span<std::byte const> data, comm& c, int source, int in,
+                std::span<std::byte> room) {
+    auto const from = c.world(source);
+    w.reach(to); // before a message is received that the caller would not see
+    auto* const receive = w.start_recv(from, in, sink{room});
+    waiting const about{wait_for::receive, c.context, from, in, room.size()};
+    outcome sent;
+    try {
+        if (!w.try_send(to, out, data))
+            sent = w.finish(*w.start_send(to, out, mpt::source{data}), {wait_for::send, c.context, to, out, data.size()});
+    } catch (...) {
+        w.abandon(*receive, about);
+        throw;
+    }
+    auto got = ending_of(c, w.finish(*receive, about), room.size(), source);
+    return got.code == MPI_SUCCESS && sent.how != mpt::status::ok ? ending_of_send(sent, data.size()) : got;
+}
+
 } // namespace
+
+// A message that came as it was wanted costs no ending, which has room for a text.
+void receive(call& on, std::span<std::byte> room, int source, int tag, comm& c, MPI_Status* status, bool looked_for) {
+    auto const w = wire_of(c);
+    auto const from = c.world(source);
+    auto const o = looked_for ? w.finish(*w.start_recv(from, tag, sink{room}),
+                                         waiting{wait_for::receive, c.context, from, tag, room.size()})
+                              : w.recv(from, tag, room);
+    if (o.how != mpt::status::ok) [[unlikely]]
+        return tell_and_require(on, ending_of(c, o, room.size(), source), c, status);
+    if (status == MPI_STATUS_IGNORE) return;
+    auto const sender = source >= 0 ? source : c.others.find(o.source).value_or(any_source).value;
+    tell(status, sender, o.label, static_cast<std::int64_t>(o.bytes));
+}
 
 namespace impl {
 
@@ -152,6 +175,14 @@ void Recv(call& on, void* b, MPI_Count n, datatype_object& t, int source, int ta
 
 void Sendrecv(call& on, void const* sb, MPI_Count sn, datatype_object& st, int dest, int stag, void* rb, MPI_Count rn,
               datatype_object& rt, int source, int rtag, comm& c, MPI_Status* status) {
+    if (dest == MPI_PROC_NULL) return Recv(on, rb, rn, rt, source, rtag, c, status);
+    auto const out = st.type.contiguous_run(sn), in = rt.type.contiguous_run(rn);
+    if (out && in && source != MPI_PROC_NULL)
+        return tell_and_require(
+            on,
+            exchange(wire_of(c), c.world(dest), stag, {moved_data::at(sb, *out), static_cast<std::size_t>(out->bytes)}, c,
+                     source, rtag, {const_cast<std::byte*>(moved_data::at(rb, *in)), static_cast<std::size_t>(in->bytes)}),
+            c, status);
     auto const e = exchange(transfer{letter_of(rb, rn, rt, source, rtag, c)},
                             transfer{letter_of(sb, sn, st, dest, stag, c), sending::standard});
     e.tell_to(status);

@@ -14,6 +14,13 @@ struct named {
     std::span<std::byte> data{};
 
     mpt::lane<stack>& lane() const noexcept { return *static_cast<mpt::lane<stack>*>(on->lane); }
+    /// The same data, and somebody else.
+    [[gnu::always_inline]] bool turn_to(int rank, int tag) noexcept {
+        if (tag < 0 || static_cast<unsigned>(rank) >= static_cast<unsigned>(on->peers())) [[unlikely]]
+            return false;
+        peer = on->others.world(rank);
+        return true;
+    }
 
     [[gnu::always_inline]] bool find(binding const& b, void const* at, int count, MPI_Datatype t, int rank, int tag,
                                      MPI_Comm c) noexcept {
@@ -39,8 +46,15 @@ struct named {
     });
 }
 
+/// The same, where somebody else, of whom a message is wanted next, can be reached.
+[[gnu::always_inline]] inline bool send(named const& m, int tag, mpt::rank next) noexcept {
+    return m.lane().enter([&](auto& engine) __attribute__((always_inline)) {
+        return engine.reaches(next) && engine.send_now(m.peer, m.on->context, tag, m.data.data(), m.data.size());
+    });
+}
+
 /// False: nothing is under way.
-[[gnu::always_inline]] inline bool receive(binding& b, named const& m, int source, int tag, MPI_Request& request) {
+[[gnu::always_inline]] inline bool begin(binding& b, named const& m, int source, int tag, MPI_Request& request) {
     std::uintptr_t word = 0;
     auto* const r = static_cast<plain_transfer*>(b.requests.revive(word));
     if (!r) [[unlikely]] // none has ended yet that this one could be
@@ -55,8 +69,31 @@ struct named {
     return true;
 }
 
-[[gnu::noinline]] int truncated(outcome const& o, std::size_t room, int source, comm const& c) {
-    return run("MPI_Recv", false, false, [&](call& on) { require(on, ending_of_receive(o, room, source), c.handle); });
+[[gnu::noinline]] int truncated(char const* name, outcome const& o, std::size_t room, int source, comm const& c) {
+    return run(name, false, false, [&](call& on) { require(on, ending_of_receive(o, room, source), c.handle); });
+}
+
+/// Waits a while for a message. False: nothing was received. how: the error, if it is one.
+[[gnu::always_inline]] inline bool take(char const* name, named const& m, int source, int tag, MPI_Status* status, int& how) {
+    auto const got = wire_of(*m.on).try_recv(m.peer, mpt::tag{tag}, m.data);
+    if (!got) return false;
+    auto const o = wire::outcome_of(m.peer, got, m.data.size());
+    tell(status, source, tag, static_cast<std::int64_t>(std::min<std::uint64_t>(o.bytes, m.data.size())));
+    if (o.how != mpt::status::ok) [[unlikely]]
+        how = truncated(name, o, m.data.size(), source, *m.on);
+    return true;
+}
+
+[[gnu::noinline]] int take_at_last(char const* name, named const& m, int source, int tag, MPI_Status* status) {
+    return run(name, false, false, [&](call& on) {
+        on.blame(m.on->handle);
+        receive(on, m.data, source, tag, *m.on, status, true);
+    });
+}
+/// The second half of a call whose first half is done: there is no way back.
+[[gnu::always_inline]] inline int take_surely(char const* name, named const& m, int source, int tag, MPI_Status* status) {
+    int how = MPI_SUCCESS;
+    return take(name, m, source, tag, status, how) ? how : take_at_last(name, m, source, tag, status);
 }
 
 /// The transfer of a handle; nullptr: it is none of these, or not under way.
@@ -93,13 +130,33 @@ int Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_C
     named m;
     if (!m.find(here(), buf, count, datatype, source, tag, comm))
         return otherwise::Recv(buf, count, datatype, source, tag, comm, status);
-    auto const got = wire_of(*m.on).try_recv(m.peer, mpt::tag{tag}, m.data);
-    if (!got) return otherwise::Recv(buf, count, datatype, source, tag, comm, status);
-    auto const o = wire::outcome_of(m.peer, got, m.data.size());
-    tell(status, source, tag, static_cast<std::int64_t>(std::min<std::uint64_t>(o.bytes, m.data.size())));
-    if (o.how != mpt::status::ok) [[unlikely]]
-        return truncated(o, m.data.size(), source, *m.on);
-    return MPI_SUCCESS;
+    int how = MPI_SUCCESS;
+    return take("MPI_Recv", m, source, tag, status, how) ? how
+                                                         : otherwise::Recv(buf, count, datatype, source, tag, comm, status);
+}
+
+/* The message goes first, so that it travels while the other one is looked for. */
+
+int Sendrecv(void const* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount,
+             MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+    named out, in;
+    auto& b = here();
+    if (!out.find(b, sendbuf, sendcount, sendtype, dest, sendtag, comm) ||
+        !in.find(b, recvbuf, recvcount, recvtype, source, recvtag, comm) || !send(out, sendtag, in.peer)) [[unlikely]]
+        return otherwise::Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                                   comm, status);
+    return take_surely("MPI_Sendrecv", in, source, recvtag, status);
+}
+
+int Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
+                     MPI_Status* status) {
+    named out;
+    if (!out.find(here(), buf, count, datatype, dest, sendtag, comm)) [[unlikely]]
+        return otherwise::Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+    auto in = out;
+    if (!in.turn_to(source, recvtag) || !send(out, sendtag, in.peer)) [[unlikely]]
+        return otherwise::Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+    return take_surely("MPI_Sendrecv_replace", in, source, recvtag, status);
 }
 
 int Isend(void const* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
@@ -114,7 +171,7 @@ int Isend(void const* buf, int count, MPI_Datatype datatype, int dest, int tag, 
 int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
     auto& b = here();
     named m;
-    if (!request || !m.find(b, buf, count, datatype, source, tag, comm) || !receive(b, m, source, tag, *request)) [[unlikely]]
+    if (!request || !m.find(b, buf, count, datatype, source, tag, comm) || !begin(b, m, source, tag, *request)) [[unlikely]]
         return otherwise::Irecv(buf, count, datatype, source, tag, comm, request);
     return MPI_SUCCESS;
 }

@@ -6,6 +6,8 @@
 #include <mpt/coll/broadcast.hpp>
 #include <mpt/coll/gather.hpp>
 #include <mpt/coll/reduce.hpp>
+#include <mpt/coll/reduce_scatter.hpp>
+#include <mpt/coll/scan.hpp>
 #include <mpt/coll/scatter.hpp>
 
 #include "collectives.hpp"
@@ -63,6 +65,40 @@ struct equal_runs : run_of_elements {
     /// Does that begin like this rank's piece, or the first? Then the long way has an error to tell.
     bool begins_like(run_of_elements const& o, comm const& c) const noexcept {
         return o.data == data || o.data == data + static_cast<std::size_t>(c.me) * each;
+    }
+};
+
+/// A piece for each rank, of any length and anywhere.
+class listed_runs {
+    std::byte* first_ = nullptr; // of what lies at displacement 0
+    std::ptrdiff_t size_ = 0;    // of an element
+    int const* counts_ = nullptr;
+    int const* places_ = nullptr;
+
+public:
+    [[gnu::always_inline]] bool find(binding const& b, void const* at, int const* counts, int const* places, MPI_Datatype t,
+                                     comm const& c) noexcept {
+        if (!counts || !places || at == MPI_BOTTOM || at == MPI_IN_PLACE) [[unlikely]]
+            return false;
+        auto const* const type = b.datatypes.find_handle(t);
+        if (!type || !type->committed || type->type.size() == 0 || !type->type.is_contiguous(2)) [[unlikely]]
+            return false;
+        int all = 0;
+        for (std::int32_t r = 0; r < c.size(); ++r) all |= counts[r];
+        if (all < 0) [[unlikely]] // one is
+            return false;
+        first_ = const_cast<std::byte*>(moved_data::at(at, *type->type.contiguous_run(1))), size_ = type->type.size();
+        counts_ = counts, places_ = places;
+        return true;
+    }
+    std::span<std::byte> piece(std::int32_t r) const noexcept {
+        if (counts_[r] == 0) return {}; // and its place may be anything
+        return {first_ + places_[r] * size_, static_cast<std::size_t>(counts_[r] * size_)};
+    }
+    coll::place operator()(std::int32_t r) const noexcept { return {piece(r)}; }
+    /// As of equal runs.
+    bool begins_like(std::byte const* data, comm const& c) const noexcept {
+        return data && (data == piece(c.me).data() || data == piece(0).data());
     }
 };
 
@@ -206,6 +242,95 @@ int Alltoall(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* re
         mine.data == all.data || mine.each != all.each) [[unlikely]]
         return otherwise::Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
     return done("MPI_Alltoall", *c, [&](auto const& team) { coll::alltoall(team, mine.pieces(), all.pieces()); });
+}
+
+// --- pieces of any sizes, and parts of what is combined ---------------------------------------------------------------------------
+
+int Gatherv(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int const* recvcounts, int const* displs,
+            MPI_Datatype recvtype, int root, MPI_Comm comm) {
+    auto const& b = here();
+    run_of_elements mine;
+    listed_runs all;
+    auto const* const c = one_group(b, comm);
+    if (!c || !is_rank(root, *c) || !mine.find(b, sendbuf, sendcount, sendtype) ||
+        (c->me == root && (!all.find(b, recvbuf, recvcounts, displs, recvtype, *c) || all.begins_like(mine.data, *c))))
+        [[unlikely]]
+        return otherwise::Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+    return done("MPI_Gatherv", *c, [&](auto const& team) { coll::gatherv(team, mine.out(), all, root); });
+}
+
+int Scatterv(void const* sendbuf, int const* sendcounts, int const* displs, MPI_Datatype sendtype, void* recvbuf, int recvcount,
+             MPI_Datatype recvtype, int root, MPI_Comm comm) {
+    auto const& b = here();
+    run_of_elements mine;
+    listed_runs all;
+    auto const* const c = one_group(b, comm);
+    if (!c || !is_rank(root, *c) || !mine.find(b, recvbuf, recvcount, recvtype) ||
+        (c->me == root && (!all.find(b, sendbuf, sendcounts, displs, sendtype, *c) || all.begins_like(mine.data, *c))))
+        [[unlikely]]
+        return otherwise::Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
+    return done("MPI_Scatterv", *c, [&](auto const& team) { coll::scatterv(team, all, mine.in(), root); });
+}
+
+int Allgatherv(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int const* recvcounts,
+               int const* displs, MPI_Datatype recvtype, MPI_Comm comm) {
+    auto const& b = here();
+    run_of_elements mine;
+    listed_runs all;
+    auto const* const c = one_group(b, comm);
+    if (!c || !mine.find(b, sendbuf, sendcount, sendtype) || !all.find(b, recvbuf, recvcounts, displs, recvtype, *c) ||
+        all.begins_like(mine.data, *c)) [[unlikely]]
+        return otherwise::Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+    return done("MPI_Allgatherv", *c, [&](auto const& team) { coll::allgather(team, mine.out(), all); });
+}
+
+int Alltoallv(void const* sendbuf, int const* sendcounts, int const* sdispls, MPI_Datatype sendtype, void* recvbuf,
+              int const* recvcounts, int const* rdispls, MPI_Datatype recvtype, MPI_Comm comm) {
+    auto const& b = here();
+    listed_runs mine, all;
+    auto const* const c = one_group(b, comm);
+    if (!c || !mine.find(b, sendbuf, sendcounts, sdispls, sendtype, *c) ||
+        !all.find(b, recvbuf, recvcounts, rdispls, recvtype, *c) || all.begins_like(mine.piece(c->me).data(), *c)) [[unlikely]]
+        return otherwise::Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+    return done("MPI_Alltoallv", *c, [&](auto const& team) { coll::alltoallv(team, mine, all); });
+}
+
+int Reduce_scatter_block(void const* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+    auto const& b = here();
+    run_of_elements mine, result;
+    basic_operation how;
+    auto const* const c = one_group(b, comm);
+    if (!c || !how.find(b, datatype, op) || !result.find(b, recvbuf, recvcount, datatype) ||
+        !mine.find(b, sendbuf, recvcount, datatype) || mine.data == result.data) [[unlikely]]
+        return otherwise::Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm);
+    return done("MPI_Reduce_scatter_block", *c, [&](auto const& team) {
+        coll::reduce_scatter_block(team, how.of(), mine.data, result.data, static_cast<std::size_t>(recvcount));
+    });
+}
+
+int Scan(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+    auto const& b = here();
+    run_of_elements mine, result;
+    basic_operation how;
+    auto const* const c = one_group(b, comm);
+    if (!c || !how.find(b, datatype, op) || !result.find(b, recvbuf, count, datatype) ||
+        !mine.find(b, sendbuf, count, datatype) || mine.data == result.data) [[unlikely]]
+        return otherwise::Scan(sendbuf, recvbuf, count, datatype, op, comm);
+    return done("MPI_Scan", *c,
+                [&](auto const& team) { coll::scan(team, how.of(), mine.data, result.data, static_cast<std::size_t>(count)); });
+}
+
+int Exscan(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+    auto const& b = here();
+    run_of_elements mine, result;
+    basic_operation how;
+    auto const* const c = one_group(b, comm);
+    if (!c || !how.find(b, datatype, op) || !result.find(b, recvbuf, count, datatype) ||
+        !mine.find(b, sendbuf, count, datatype) || mine.data == result.data) [[unlikely]]
+        return otherwise::Exscan(sendbuf, recvbuf, count, datatype, op, comm);
+    return done("MPI_Exscan", *c, [&](auto const& team) {
+        coll::exscan(team, how.of(), mine.data, result.data, static_cast<std::size_t>(count));
+    });
 }
 
 } // namespace mpt::c::quick

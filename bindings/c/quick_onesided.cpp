@@ -44,6 +44,12 @@ struct named_part {
         bytes = from->bytes;
         return true;
     }
+    [[gnu::always_inline]] bool put(int rank, MPI_Aint displacement) const noexcept {
+        return of->try_put(data, static_cast<std::size_t>(bytes), mpt::rank{rank}, displacement, offset);
+    }
+    [[gnu::always_inline]] bool get(int rank, MPI_Aint displacement) const noexcept {
+        return of->try_get(data, static_cast<std::size_t>(bytes), mpt::rank{rank}, displacement, offset);
+    }
 };
 
 /// Elements of a predefined type in a row in a window, and a predefined operation, where all of it is good.
@@ -74,6 +80,14 @@ struct named_row {
                of->try_change_row(from, result, bytes(), kind, mpt::rank{rank}, displacement, what);
     }
 };
+/// The window, of which that is a rank; nullptr: there is no short way.
+[[gnu::always_inline]] inline rma_window* window_to(int rank, MPI_Win win) noexcept {
+    auto& b = here();
+    auto* const w = b.is_ready() ? b.wins.find_handle(win) : nullptr;
+    if (checked || !w || static_cast<unsigned>(rank) >= static_cast<unsigned>(w->size())) [[unlikely]]
+        return nullptr;
+    return &window_of(*w);
+}
 std::optional<operation> predefined(binding const& b, MPI_Op op) noexcept {
     auto const* const o = b.operations.find_handle(op);
     return o ? o->predefined : std::nullopt;
@@ -86,7 +100,7 @@ int Put(void const* origin_addr, int origin_count, MPI_Datatype origin_datatype,
         int target_count, MPI_Datatype target_datatype, MPI_Win win) {
     named_part m;
     if (!m.find(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) ||
-        !m.of->try_put(m.data, static_cast<std::size_t>(m.bytes), mpt::rank{target_rank}, target_disp, m.offset)) [[unlikely]]
+        !m.put(target_rank, target_disp)) [[unlikely]]
         return otherwise::Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
                               target_datatype, win);
     return MPI_SUCCESS;
@@ -96,9 +110,35 @@ int Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int t
         int target_count, MPI_Datatype target_datatype, MPI_Win win) {
     named_part m;
     if (!m.find(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) ||
-        !m.of->try_get(m.data, static_cast<std::size_t>(m.bytes), mpt::rank{target_rank}, target_disp, m.offset)) [[unlikely]]
+        !m.get(target_rank, target_disp)) [[unlikely]]
         return otherwise::Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
                               target_datatype, win);
+    return MPI_SUCCESS;
+}
+
+/* What is complete when it returns has the handle of all sends that have left. Its epoch is a lock's where a flush would do nothing. */
+
+int Rput(void const* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+         int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+    named_part m;
+    if (!request ||
+        !m.find(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) ||
+        !m.of->try_flush(mpt::rank{target_rank}) || !m.put(target_rank, target_disp)) [[unlikely]]
+        return otherwise::Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                               target_datatype, win, request);
+    *request = here().left;
+    return MPI_SUCCESS;
+}
+
+int Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
+         int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+    named_part m;
+    if (!request ||
+        !m.find(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) ||
+        !m.of->try_flush(mpt::rank{target_rank}) || !m.get(target_rank, target_disp)) [[unlikely]]
+        return otherwise::Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                               target_datatype, win, request);
+    *request = here().left;
     return MPI_SUCCESS;
 }
 
@@ -160,11 +200,25 @@ int Compare_and_swap(void const* origin_addr, void const* compare_addr, void* re
 }
 
 int Win_flush(int rank, MPI_Win win) {
-    auto& b = here();
-    auto* const w = b.is_ready() ? b.wins.find_handle(win) : nullptr;
-    if (checked || !w || static_cast<unsigned>(rank) >= static_cast<unsigned>(w->size()) ||
-        !window_of(*w).try_flush(mpt::rank{rank})) [[unlikely]]
+    auto* const w = window_to(rank, win);
+    if (!w || !w->try_flush(mpt::rank{rank})) [[unlikely]]
         return otherwise::Win_flush(rank, win);
+    return MPI_SUCCESS;
+}
+
+int Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
+    auto* const w = window_to(rank, win);
+    bool const alone = lock_type == MPI_LOCK_EXCLUSIVE;
+    if (!w || assert != 0 || (!alone && lock_type != MPI_LOCK_SHARED) ||
+        !w->try_lock(alone ? rma::lock_kind::exclusive : rma::lock_kind::shared, mpt::rank{rank})) [[unlikely]]
+        return otherwise::Win_lock(lock_type, rank, assert, win);
+    return MPI_SUCCESS;
+}
+
+int Win_unlock(int rank, MPI_Win win) {
+    auto* const w = window_to(rank, win);
+    if (!w || !w->try_unlock(mpt::rank{rank})) [[unlikely]]
+        return otherwise::Win_unlock(rank, win);
     return MPI_SUCCESS;
 }
 

@@ -33,6 +33,7 @@ struct request : counted {
     shown<bool> active = false; // what `blamed` says is older
     bool by_handle = false;     // the user completes it, and names it by its handle, which lives until then
     bool plain = false;         // a plain_transfer
+    bool single = false;        // a transfer_request, persistent, of one transfer
     raised_on blamed;           // its errors
 
     /// Persistent ones: begins again. Not while active.

@@ -72,6 +72,15 @@ public:
     waiting about(bool pending = false) const noexcept;
     ending seen() const;
     ending finish(bool pending = false);
+    bool is_over() const noexcept { return !under_way_ || under_way_->complete; }
+    protocol::request* under_way() const noexcept { return under_way_; }
+    /// Is it over, and went well? Then it has ended, and its status is told. For who holds its lane's lock.
+    template <class Engine> bool ended(Engine& engine, MPI_Status* status) {
+        if (!is_over() || (under_way_ && under_way_->result.how != mpt::status::ok)) return false;
+        if (status != MPI_STATUS_IGNORE) seen().tell_to(status);
+        if (under_way_) engine.drop(*std::exchange(under_way_, nullptr));
+        return true;
+    }
     void cancel() {
         if (under_way_) wire_of(*what_.on).cancel(*under_way_);
     }
@@ -93,6 +102,15 @@ public:
         : one_{std::move(receive)}, other_{std::move(send)}, copy_{std::move(copy)} {
         blamed = blame;
     }
+    bool is_over() const noexcept { return one_.is_over(); }
+    protocol::request* under_way() const noexcept { return one_.under_way(); }
+    /// Of a single one: as of its transfer. It may be started again.
+    template <class Engine> bool ended(Engine& engine, MPI_Status* status) {
+        if (!one_.ended(engine, status)) return false;
+        active = false;
+        return true;
+    }
+
     void start() override;
     void start(protocol::arrival& taken) { active = true, one_.start(taken); }
     bool test() override {

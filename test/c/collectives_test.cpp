@@ -419,6 +419,16 @@ TEST(CCollectives, BuffersThatAreTheSameMemoryAreRefused) {
         expect_failure(MPI_Alltoall(x, 1, MPI_INT, x, 1, MPI_INT, world), MPI_ERR_BUFFER, {"same memory"});
         expect_failure(MPI_Gather(x + me, 1, MPI_INT, x, 1, MPI_INT, me, world), MPI_ERR_BUFFER, {"same memory"});
         expect_failure(MPI_Scatter(x, 1, MPI_INT, x + me, 1, MPI_INT, me, world), MPI_ERR_BUFFER, {"same memory"});
+        expect_failure(MPI_Gatherv(x + me, 1, MPI_INT, x, n, at, MPI_INT, me, world), MPI_ERR_BUFFER,
+                       {"MPI_Gatherv", "same memory"});
+        expect_failure(MPI_Scatterv(x, n, at, MPI_INT, x + me, 1, MPI_INT, me, world), MPI_ERR_BUFFER,
+                       {"MPI_Scatterv", "same memory"});
+        expect_failure(MPI_Alltoallv(x, n, at, MPI_INT, x, n, at, MPI_INT, world), MPI_ERR_BUFFER,
+                       {"MPI_Alltoallv", "same memory"});
+        expect_failure(MPI_Scan(x, x, 1, MPI_INT, MPI_SUM, world), MPI_ERR_BUFFER, {"MPI_Scan", "same memory"});
+        expect_failure(MPI_Exscan(x, x, 1, MPI_INT, MPI_SUM, world), MPI_ERR_BUFFER, {"MPI_Exscan", "same memory"});
+        expect_failure(MPI_Reduce_scatter_block(x, x, 1, MPI_INT, MPI_SUM, world), MPI_ERR_BUFFER,
+                       {"MPI_Reduce_scatter_block", "same memory"});
         // one array, its two halves
         int const there[2] = {2, 3};
         EXPECT_EQ(MPI_Alltoallv(x, n, at, MPI_INT, x, n, there, MPI_INT, world), MPI_SUCCESS);

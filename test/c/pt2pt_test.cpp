@@ -1,5 +1,7 @@
 // Chapter 3 of the C interface: sends and receives of every mode, requests, probes, buffers, and what is refused.
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "../support/dice.hpp"
 #include "random_messages.hpp"
@@ -166,6 +168,24 @@ TEST(CPt2pt, AProbedMessageIsOfTheSizeThatTheProbeTold) {
     });
 }
 
+/// Of another rank than the first, in more pieces than go with its announcement.
+TEST(CPt2pt, AProbedMessageIsReceivedFromWhoeverSentIt) {
+    ranks(3, [](int me, int) {
+        constexpr int n = 3 << 20;
+        if (me == 2) MPI_Send(numbers_from(9, n).data(), n, MPI_INT, 1, 6, MPI_COMM_WORLD);
+        if (me == 1) {
+            std::vector<int> in(n);
+            MPI_Message m = MPI_MESSAGE_NULL;
+            MPI_Status s{};
+            MPI_Mprobe(MPI_ANY_SOURCE, 6, MPI_COMM_WORLD, &m, &s);
+            EXPECT_EQ(MPI_Mrecv(in.data(), n, MPI_INT, &m, &s), MPI_SUCCESS);
+            EXPECT_EQ(s.MPI_SOURCE, 2);
+            EXPECT_EQ(in, numbers_from(9, n));
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    });
+}
+
 TEST(CPt2pt, NobodyIsSentToAndReceivedFromAtOnce) {
     ranks(1, [](int, int) {
         int x = 5;
@@ -197,6 +217,101 @@ TEST(CPt2pt, WhatWasExchangedInOneBufferIsThePartners) {
         std::vector<int> in(5000);
         MPI_Sendrecv(data.data(), 5000, MPI_INT, 1 - me, 2, in.data(), 5000, MPI_INT, 1 - me, 2, MPI_COMM_WORLD, &s);
         EXPECT_EQ(in, numbers_from((1 - me) * 50, 5000));
+    });
+}
+
+/// One message round the ring, by either call, and what its status says.
+void shift_round(int me, int size, int n, bool in_one_buffer, bool any) {
+    int const right = (me + 1) % size, left = (me + size - 1) % size, tag = n % 1000;
+    int const source = any ? MPI_ANY_SOURCE : left, wanted = any ? MPI_ANY_TAG : tag;
+    auto out = numbers_from(me * 100, n);
+    std::vector<int> in(static_cast<std::size_t>(n) + 1, -1);
+    MPI_Status s{};
+    int count = -1;
+    int const code =
+        in_one_buffer
+            ? MPI_Sendrecv_replace(out.data(), n, MPI_INT, right, tag, source, wanted, MPI_COMM_WORLD, &s)
+            : MPI_Sendrecv(out.data(), n, MPI_INT, right, tag, in.data(), n + 1, MPI_INT, source, wanted, MPI_COMM_WORLD, &s);
+    EXPECT_EQ(code, MPI_SUCCESS);
+    MPI_Get_count(&s, MPI_INT, &count);
+    EXPECT_EQ(count, n);
+    EXPECT_EQ(s.MPI_SOURCE, left);
+    EXPECT_EQ(s.MPI_TAG, tag);
+    EXPECT_EQ(in.back(), -1);
+    in.pop_back();
+    EXPECT_EQ(in_one_buffer ? out : in, numbers_from(left * 100, n));
+}
+
+TEST(CPt2pt, BothAtOnceAreASendAndAReceive) {
+    ranks(3, [](int me, int size) {
+        for (int n : {0, 1, 7, 40, 240, 300, 3000, 40000, 1 << 21})
+            for (bool const in_one_buffer : {false, true})
+                for (bool const any : {false, true})
+                    for (int i = 0; i < 3; ++i) {
+                        // Who comes late is waited for longer than anybody looks.
+                        if (i == 2 && me == 1) std::this_thread::sleep_for(std::chrono::milliseconds{2});
+                        shift_round(me, size, n, in_one_buffer, any);
+                        if (any) MPI_Barrier(MPI_COMM_WORLD); // or it would be the next one's
+                    }
+    });
+}
+
+TEST(CPt2pt, BothAtOnceWhereOneSideIsNobody) {
+    ranks(3, [](int me, int size) {
+        int const right = me + 1 < size ? me + 1 : MPI_PROC_NULL, left = me > 0 ? me - 1 : MPI_PROC_NULL;
+        for (int n : {1, 3000, 400000}) {
+            auto out = numbers_from(me * 100, n);
+            std::vector<int> in(out.size(), -1);
+            MPI_Status s{};
+            int count = -1;
+            EXPECT_EQ(MPI_Sendrecv(out.data(), n, MPI_INT, right, 1, in.data(), n, MPI_INT, left, 1, MPI_COMM_WORLD, &s), 0);
+            MPI_Get_count(&s, MPI_INT, &count);
+            EXPECT_EQ(s.MPI_SOURCE, left);
+            EXPECT_EQ(s.MPI_TAG, me > 0 ? 1 : MPI_ANY_TAG);
+            EXPECT_EQ(count, me > 0 ? n : 0);
+            EXPECT_EQ(in, me > 0 ? numbers_from((me - 1) * 100, n) : std::vector<int>(in.size(), -1));
+            EXPECT_EQ(MPI_Sendrecv_replace(out.data(), n, MPI_INT, right, 2, left, 2, MPI_COMM_WORLD, &s), MPI_SUCCESS);
+            EXPECT_EQ(s.MPI_SOURCE, left);
+            EXPECT_EQ(out, numbers_from(me > 0 ? (me - 1) * 100 : 0, n));
+        }
+    });
+}
+
+/// What is too long for one side leaves the other side's message whole; and wrong arguments leave both unsent.
+TEST(CPt2pt, BothAtOnceTellWhatIsWrongAsThemselves) {
+    ranks(2, [](int me, int) {
+        int const peer = 1 - me;
+        for (int n : {4, 3000, 40000}) {
+            auto const out = numbers_from(me, n);
+            std::vector<int> in(out.size(), -1);
+            MPI_Status s{};
+            int const room = me == 0 ? 2 : n;
+            int const code =
+                MPI_Sendrecv(out.data(), n, MPI_INT, peer, 1, in.data(), room, MPI_INT, peer, 1, MPI_COMM_WORLD, &s);
+            if (me == 1) {
+                EXPECT_EQ(code, MPI_SUCCESS);
+                EXPECT_EQ(in, numbers_from(0, n));
+            } else {
+                expect_failure(code, MPI_ERR_TRUNCATE, {"MPI_Sendrecv", "rank 1", "room for 8"});
+                EXPECT_EQ(in[2], -1);
+                expect_failure(MPI_Sendrecv(out.data(), n, MPI_INT, peer, 2, in.data(), n, MPI_INT, 2, 2, MPI_COMM_WORLD, &s),
+                               MPI_ERR_RANK, {"MPI_Sendrecv", "source is 2"});
+            }
+            MPI_Barrier(MPI_COMM_WORLD);
+            int here = -1;
+            MPI_Iprobe(MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &here, MPI_STATUS_IGNORE);
+            EXPECT_FALSE(here);
+        }
+        int both[2] = {me, me};
+        MPI_Status s{};
+        if (me == 0) {
+            expect_failure(MPI_Sendrecv_replace(both, 1, MPI_INT, 1, 3, 1, 3, MPI_COMM_WORLD, &s), MPI_ERR_TRUNCATE,
+                           {"MPI_Sendrecv_replace", "room for 4"});
+            return;
+        }
+        MPI_Send(both, 2, MPI_INT, 0, 3, MPI_COMM_WORLD);
+        MPI_Recv(both, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, &s);
+        EXPECT_EQ(both[0], 0);
     });
 }
 

@@ -656,6 +656,66 @@ TEST(CRequests, AnArrayOfAllSortsIsWaitedForAsOne) {
     });
 }
 
+/// A receive of each sort for every message, of which some are there already and some come when they are asked for.
+TEST(CRequests, OneAfterTheOtherUntilAllSortsAreDone) {
+    enum class by { waitany, testany, waitsome, testsome, testall };
+    ranks(2, [](int me, int) {
+        constexpr int n = 12;
+        std::vector<int> in(n), out(n);
+        std::vector<MPI_Request> all(n, MPI_REQUEST_NULL);
+        for (int i = 2; me == 0 && i < n; i += 3)
+            MPI_Recv_init(at(in, i), 1, MPI_INT, i % 2 ? 1 : MPI_ANY_SOURCE, i, MPI_COMM_WORLD, at(all, i));
+        auto const lasting = all;
+        for (auto const way : {by::waitany, by::testany, by::waitsome, by::testsome, by::testall}) {
+            for (int round = 0; round < 3; ++round) {
+                std::iota(out.begin(), out.end(), round * 100);
+                if (me == 1) {
+                    for (int i = 0; i < n; i += 2) MPI_Send(at(out, i), 1, MPI_INT, 0, i, MPI_COMM_WORLD);
+                    MPI_Barrier(MPI_COMM_WORLD);
+                    for (int i = n - 1; i > 0; i -= 2) MPI_Send(at(out, i), 1, MPI_INT, 0, i, MPI_COMM_WORLD);
+                    continue;
+                }
+                std::ranges::fill(in, -1);
+                for (int i = 0; i < n; ++i)
+                    if (i % 3 == 2) EXPECT_EQ(MPI_Start(at(all, i)), MPI_SUCCESS);
+                    else MPI_Irecv(at(in, i), 1, MPI_INT, i % 3 ? MPI_ANY_SOURCE : 1, i, MPI_COMM_WORLD, at(all, i));
+                MPI_Barrier(MPI_COMM_WORLD);
+                std::vector<int> seen(n), which(n);
+                std::vector<MPI_Status> statuses(n);
+                auto const took = [&](int i, MPI_Status const& s) {
+                    ++*at(seen, i);
+                    expect_message(s, 1, i, 1);
+                    EXPECT_EQ(*at(in, i), round * 100 + i);
+                    EXPECT_EQ(*at(all, i), i % 3 == 2 ? *at(lasting, i) : MPI_REQUEST_NULL);
+                };
+                for (int left = n; left > 0;) {
+                    int index = -1, flag = 1, count = 0;
+                    if (way == by::waitany) MPI_Waitany(n, all.data(), &index, statuses.data());
+                    if (way == by::testany) MPI_Testany(n, all.data(), &index, &flag, statuses.data());
+                    if (way == by::waitsome) MPI_Waitsome(n, all.data(), &count, which.data(), statuses.data());
+                    if (way == by::testsome) MPI_Testsome(n, all.data(), &count, which.data(), statuses.data());
+                    if (way == by::testall) MPI_Testall(n, all.data(), &flag, statuses.data());
+                    bool const one = way == by::waitany || way == by::testany;
+                    if (one && flag) took(index, statuses[0]), --left;
+                    for (int i = 0; !one && i < count; ++i) took(*at(which, i), *at(statuses, i)), --left;
+                    for (int i = 0; way == by::testall && flag && i < n; ++i) took(i, *at(statuses, i)), --left;
+                }
+                EXPECT_EQ(seen, std::vector<int>(n, 1));
+                int index = -1, flag = -1;
+                MPI_Status s{};
+                EXPECT_EQ(MPI_Waitany(n, all.data(), &index, &s), MPI_SUCCESS); // nothing is active
+                EXPECT_EQ(index, MPI_UNDEFINED);
+                expect_empty(s);
+                EXPECT_EQ(MPI_Testany(n, all.data(), &index, &flag, &s), MPI_SUCCESS);
+                EXPECT_EQ(index, MPI_UNDEFINED);
+                EXPECT_TRUE(flag);
+            }
+        }
+        for (auto& r : all)
+            if (r != MPI_REQUEST_NULL) MPI_Request_free(&r);
+    });
+}
+
 /// One thread waits for a receive of its own rank: the handle that it was begun with serves another thread meanwhile.
 void cancel_what_a_thread_waits_for(MPI_Request request, bool by_array) {
     auto const* const lane = static_cast<mpt::lane<mpt::c::stack>*>(mpt::c::here().self->lane);

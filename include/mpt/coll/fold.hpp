@@ -56,7 +56,9 @@ inline void unpack(operand const& op, std::byte const* packed, std::size_t n, st
     if (op.is_contiguous() && in.size() >= least_ahead) return copy_ahead<false>(into, packed, in.size());
     sink::of(in).write(0, {packed, in.size()});
 }
-inline work_buffer buffer_for(operand const& op, std::size_t n) { return {op, n, scratch{work_buffer::bytes_of(op, n)}}; }
+inline std::unique_ptr<work_buffer> buffer_for(operand const& op, std::size_t n) {
+    return std::make_unique<work_buffer>(op, n, [](std::size_t bytes) { return scratch{bytes}; });
+}
 
 /// At: at(rank) is where a rank's elements lie packed.
 template <class At> class folding {
@@ -67,7 +69,7 @@ template <class At> class folding {
     At const& at_;
     std::size_t first_ = 0, n_ = 0; // the elements at work
     alignas(cache_line) std::array<std::byte, levels * block> near_;
-    std::vector<work_buffer> far_; // where the layout has gaps, or an element is larger than a block
+    std::vector<std::unique_ptr<work_buffer>> far_; // where the layout has gaps, or an element is larger than a block
 
 public:
     folding(operand const& op, fold_order const& order, At const& at) noexcept : op_{op}, order_{order}, at_{at} {}
@@ -90,7 +92,7 @@ private:
     std::byte* aside(std::size_t level) {
         if (is_near()) return near_.data() + level * block;
         while (far_.size() <= level) far_.push_back(buffer_for(op_, n_));
-        return far_[level].origin();
+        return far_[level]->origin();
     }
     std::byte const* packed(std::int32_t rank) const noexcept { return at_(rank) + first_ * op_.packed; }
     /// A rank's elements, to stand on the left.
@@ -144,8 +146,8 @@ template <class At>
 void fold_packed(operand const& op, fold_order const& order, std::size_t n, At const& at, std::byte* packed) {
     if (op.is_contiguous()) return fold(op, order, n, at, packed);
     auto const sum = buffer_for(op, n);
-    fold(op, order, n, at, sum.origin());
-    pack(op, sum.origin(), n, packed);
+    fold(op, order, n, at, sum->origin());
+    pack(op, sum->origin(), n, packed);
 }
 
 } // namespace detail

@@ -91,7 +91,7 @@ public:
     }
 };
 
-/// Room for n elements; its origin is aligned as well as memory from new is. memory: of bytes_of(op, n) bytes.
+/// Room for n elements; its origin is aligned as well as memory from new is. memory(n): a scratch of n bytes. It stays where it is.
 class work_buffer {
     std::ptrdiff_t low_, shift_;
     scratch memory_;
@@ -107,8 +107,9 @@ public:
         auto const far = static_cast<std::ptrdiff_t>(n - 1) * op.extent;
         return n == 0 ? 0 : op.reach + static_cast<std::size_t>((far < 0 ? -far : far) + alignment);
     }
-    work_buffer(operand const& op, std::size_t n, scratch memory)
-        : low_{n == 0 ? 0 : low_of(op, n)}, shift_{((low_ % alignment) + alignment) % alignment}, memory_{std::move(memory)} {}
+    template <class Memory> work_buffer(operand const& op, std::size_t n, Memory const& memory)
+        : low_{n == 0 ? 0 : low_of(op, n)}, shift_{((low_ % alignment) + alignment) % alignment},
+          memory_{memory(bytes_of(op, n))} {}
     std::byte* origin() const noexcept { return memory_.data() + (shift_ - low_); }
 };
 
@@ -127,7 +128,9 @@ public:
     speaker speaks() const noexcept { return speaker_; }
     template <class Byte> Byte* at(Byte* origin, std::size_t i) const noexcept { return op_.at(origin, i); }
     template <text Name> std::size_t limit() const noexcept { return t_.template limit<Name>(); }
-    work_buffer work(std::size_t n) const { return {op_, n, t_.memory(work_buffer::bytes_of(op_, n))}; }
+    work_buffer work(std::size_t n) const {
+        return {op_, n, [this](std::size_t bytes) { return t_.memory(bytes); }};
+    }
 
     void send(std::int32_t to, std::byte const* data, std::size_t n) const {
         elements_out const out{op_, data, n};

@@ -12,6 +12,8 @@
 ///   Limit   by_rank refers to the callable it is made of, and a cursor of a layout to that layout: both outlive the collective.
 ///   Tests   test/coll_pieces_test.cpp
 #pragma once
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <new>
 #include <optional>
@@ -66,21 +68,26 @@ struct const_blocks {
     source operator()(std::int32_t r) const noexcept { return {all.subspan(static_cast<std::size_t>(r) * size, size)}; }
 };
 
-/// Bytes for the time of a collective: its own, or a schedule's.
+/// Bytes for the time of a collective: its own, of which few lie in the object, or a schedule's. It stays where it is.
+/// origin: scan of 8 bytes, 2 ranks, AMD EPYC, Zen 4: its work buffers from new / so, 103 / 85 ns
 class scratch {
+    static constexpr std::size_t few = 256;
     std::unique_ptr<std::byte[]> own_;
-    std::span<std::byte> bytes_;
+    std::byte* at_ = nullptr; // nullptr: here_, or nowhere where there is nothing
+    std::size_t size_;
+    alignas(__STDCPP_DEFAULT_NEW_ALIGNMENT__) mutable std::array<std::byte, few> here_;
 
 public:
+    scratch(scratch const&) = delete;
     explicit scratch(std::size_t n) try
-        : own_{n ? std::make_unique_for_overwrite<std::byte[]>(n) : nullptr}, bytes_{own_.get(), n} {
+        : own_{n > few ? std::make_unique_for_overwrite<std::byte[]>(n) : nullptr}, at_{own_.get()}, size_{n} {
     } catch (std::bad_alloc const&) {
         throw error{errc::no_memory, "mpt: no memory for the " + std::to_string(n) + " bytes that a collective needs"};
     }
     /// Memory of somebody's who keeps it as long.
-    explicit scratch(std::span<std::byte> bytes) noexcept : bytes_{bytes} {}
-    std::byte* data() const noexcept { return bytes_.data(); }
-    std::span<std::byte> all() const noexcept { return bytes_; }
+    explicit scratch(std::span<std::byte> bytes) noexcept : at_{bytes.data()}, size_{bytes.size()} {}
+    std::byte* data() const noexcept { return at_ || size_ == 0 ? at_ : here_.data(); }
+    std::span<std::byte> all() const noexcept { return {data(), size_}; }
     std::span<std::byte> part(std::size_t first, std::size_t n) const noexcept { return all().subspan(first, n); }
 };
 

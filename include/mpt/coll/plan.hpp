@@ -63,7 +63,7 @@ private:
     static constexpr std::size_t chunk = 1024, alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 
     std::vector<plan_step> steps_;
-    std::vector<scratch> memory_;
+    std::vector<std::unique_ptr<scratch>> memory_;
     std::span<std::byte> free_; // of the chunk that small objects share
     std::uint32_t phase_ = 0;
     sort open_ = sort::others; // which more messages may belong to the last phase
@@ -81,7 +81,7 @@ public:
     /// What comes next begins a phase.
     void close_phase() noexcept { open_ = sort::others; }
     /// Bytes that live as long as the plan.
-    std::span<std::byte> memory(std::size_t n) { return memory_.emplace_back(n).all(); }
+    std::span<std::byte> memory(std::size_t n) { return memory_.emplace_back(std::make_unique<scratch>(n))->all(); }
     /// A copy that lives as long as the plan.
     template <class T> T const& keep(T const& object) {
         static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= chunk && alignof(T) <= alignment);

@@ -1,12 +1,17 @@
 /// coll/scan - each rank gets the combination of the elements of the ranks up to itself; without its own: exscan.
 ///
-///   Doubling: partners 1, 2, 4 ... apart exchange the sums of their groups; what comes from a lower partner goes before the
-///   own result, and the sum of the group grows on both sides. ceil(log2 n) messages of the whole size, in rank order.
+///   By steps of 1, 2, 4 ...: a rank sends what it has to the rank so far above it, and puts what comes from the one so far below it before
+///   what it has. ceil(log2 n) messages of the whole size, in rank order. Nobody asks a rank above itself for anything: of few data, the
+///   lower ranks run ahead where all have to take turns on few CPUs, or call it again and again.
 ///
-///        n = 4, rank 2     result  x2    x2     x0 x1 x2
-///                          sum     x2    x2 x3  x0 x1 x2 x3
+///        n = 4      rank 0      rank 1      rank 2      rank 3
+///        step 1     x0 ------>  x1 ------>  x2 ------>  x3
+///        step 2     x0          x0 x1       x1 x2       x2 x3
+///                    `--------------------> |           |
+///                                `--------------------> |
+///                   x0          x0 x1       x0 x1 x2    x0 x1 x2 x3
 ///
-///   Memory    two work buffers of the data's size.    Source MPI-4.1 section 6.11.
+///   Memory    a work buffer of the data's size; exscan: two.    Source MPI-4.1 section 6.11.
 ///   Tests     test/coll_scan_test.cpp
 #pragma once
 #include <mpt/coll/operand.hpp>
@@ -15,17 +20,20 @@ namespace mpt::inline v0::coll {
 
 namespace detail {
 
-/// result: the own elements where it `has` them, else nothing yet. sum: the own elements.
+/// upto: the own elements; in the end those of all ranks below stand before them, unless `below` gets those, and nobody asks for the whole.
 template <team_type Team>
-void scan(reduction<Team> const& r, std::byte* sum, std::byte* other, std::byte* result, bool has, std::size_t n) {
+void scan(reduction<Team> const& r, std::byte* upto, std::byte* below, std::byte* other, std::size_t n) {
+    bool has = false; // something is below
     for (std::int32_t step = 1; step < r.size(); step *= 2) {
-        auto const partner = r.me() ^ step;
-        if (partner >= r.size()) continue; // nobody above needs our sum
-        r.exchange(partner, sum, n, partner, other, n);
-        if (partner < r.me() && has) r.combine(other, result, n);
-        else if (partner < r.me()) r.copy(other, result, n);
-        has = has || partner < r.me();
-        r.join(sum, other, n, partner < r.me());
+        bool const sends = r.me() + step < r.size(), gets = r.me() >= step;
+        if (sends && gets) r.exchange(r.me() + step, upto, n, r.me() - step, other, n);
+        else if (sends) r.send(r.me() + step, upto, n);
+        else if (gets) r.recv(r.me() - step, other, n);
+        if (!gets) continue;
+        if (below && has) r.combine(other, below, n);
+        else if (below) r.copy(other, below, n);
+        has = true;
+        if (!below || r.me() + 2 * step < r.size()) r.combine(other, upto, n);
     }
 }
 
@@ -37,9 +45,7 @@ template <team_type Team> void scan(Team const& t, operand const& op, std::byte 
         reduction const r{team, op, speaker::scan};
         if (mine) r.copy(mine, result, n);
         if (n == 0 || t.size() == 1) return;
-        auto const sum = r.work(n), other = r.work(n);
-        r.copy(result, sum.origin(), n);
-        detail::scan(r, sum.origin(), other.origin(), result, true, n);
+        detail::scan(r, result, nullptr, r.work(n).origin(), n);
     });
 }
 
@@ -49,9 +55,9 @@ void exscan(Team const& t, operand const& op, std::byte const* mine, std::byte* 
     to_the_end(t, [&](auto const& team) {
         reduction const r{team, op, speaker::scan};
         if (n == 0 || t.size() == 1) return;
-        auto const sum = r.work(n), other = r.work(n);
-        r.copy(mine ? mine : result, sum.origin(), n);
-        detail::scan(r, sum.origin(), other.origin(), result, false, n);
+        auto const upto = r.work(n), other = r.work(n);
+        r.copy(mine ? mine : result, upto.origin(), n);
+        detail::scan(r, upto.origin(), t.me() == 0 ? nullptr : result, other.origin(), n);
     });
 }
 

@@ -168,8 +168,10 @@ public:
     template <class T, message_room U> as<message_info> sendrecv(T const& data, mpt::rank to, U&& into, mpt::rank from,
                                                                  mpt::tag out = 0, mpt::tag in = any_tag) const {
         return Errors::run([&] {
-            check_to("sendrecv", to, out); // before the receive is posted: an argument error leaves everything as it was
-            if (to != proc_null) s_->wire.reach(s_->who.world(to));
+            check_to("sendrecv", to, out), check_from("sendrecv", from, in); // an argument error leaves everything as it was
+            if (to == proc_null ||
+                (from != proc_null && s_->wire.sent_first(s_->who.world(to), out, detail::bytes_of(data), world(from))))
+                return recv_checked("sendrecv", detail::room_of(into), from, in);
             auto incoming = irecv_checked("sendrecv", sink{detail::room_of(into)}, from, in);
             send_checked("sendrecv", data, to, out, send_mode::standard);
             return incoming.wait();
@@ -260,7 +262,6 @@ private:
         if (from != proc_null) checks::from(call, from, size());
         checks::wanted(call, t);
     }
-
     void check_to(char const* call, mpt::rank to, mpt::tag t) const {
         checks::label(call, t);
         if (to != proc_null) checks::to(call, to, size());

@@ -155,8 +155,9 @@ public:
     bool quiet() const noexcept { return matching_.quiet(); }
 
     // --- progress ---------------------------------------------------------------------------------------------------------
-    /// One round over everything; how many things moved.
+    /// One round over everything; how many things moved. With one peer: looks at its wire as receive_now() does, if that is all.
     std::size_t progress() noexcept;
+    std::size_t progress_with(rank from) noexcept;
     /// Every send's data has left this process (or lies where peers may still read it until the job has met).
     bool drained() noexcept;
 
@@ -171,7 +172,6 @@ public:
     static constexpr bool wakes_threads = wires_type::belled;
     void sleep(World const& world, std::uint32_t armed, nanoseconds longest) noexcept;
     bool can_sleep() const noexcept { return active_ == 0; }
-
     matching const& tables() const noexcept { return matching_; }
     std::uint64_t unexpected_bytes() const noexcept { return unexpected_; }
     std::uint64_t unexpected_high_water() const noexcept { return unexpected_high_; }

@@ -188,6 +188,10 @@ public:
     /// Section 12.5.3. proc_null may be locked as well, to which there are no operations.
     void lock(lock_kind kind, rank target, promises p = {});
     void unlock(rank target);
+    /// The same where nobody stands in the way, no other epoch is open, and, of an unlock, where a flush would do nothing. False: nothing was
+    /// done.
+    bool try_lock(lock_kind kind, rank target) noexcept;
+    bool try_unlock(rank target) noexcept;
     void lock_all(promises p = {});
     void unlock_all();
     /// Section 12.5.4. In a passive epoch alone.
@@ -198,9 +202,7 @@ public:
         auto& t = at(target);
         if (now() != epoch::lock_all && t.lock == held::nothing) [[unlikely]]
             return false;
-        auto const asked = t.asked.load(std::memory_order_relaxed);    // order: who asked it synchronises with us
-        auto const done = t.confirmed.load(std::memory_order_acquire); // sync(rma.confirmed): acquire
-        return asked == done && turns_.may_skip(run_->world().self()) && (settle(), true);
+        return is_confirmed(t) && turns_.may_skip(run_->world().self()) && (settle(), true);
     }
     void flush_local(rank target);
     void flush_local_all();
@@ -312,6 +314,10 @@ private:
     // synchronisation
     void settle() const noexcept { fences::light(fence_mode::both); } // loads and stores, too
     void move_messages();
+    bool is_confirmed(target_type const& t) const noexcept {
+        auto const asked = t.asked.load(std::memory_order_relaxed);  // order: who asked it synchronises with us
+        return asked == t.confirmed.load(std::memory_order_acquire); // sync(rma.confirmed): acquire
+    }
     void confirm(target_type& t);
     template <class F> void confirm_each(std::int32_t n, F f);
     void confirm_all();

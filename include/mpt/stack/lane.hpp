@@ -75,7 +75,10 @@ public:
     /// Throws mpt::error when the job is ended meanwhile.
     /// over: what done() is about, where it says yes when this request is complete and not before: a thread that sleeps is then woken
     /// for nothing else (wait/berths.hpp).
-    template <class Done> void wait(waiting const& about, Done&& done, protocol::request* over = nullptr) {
+    /// peer: whose next message ends it, if one rank's does: that one is looked at first, and most.
+    template <class Done>
+    void wait(waiting const& about, Done&& done, protocol::request* over = nullptr, rank peer = any_source) {
+        if (peer != any_source && is_soon_over(done, peer)) return;
         typename Stack::wait_type w{facts()};
         bool spins = true;
         nanoseconds came_back{}; // from the last yield
@@ -90,7 +93,7 @@ public:
                 if (is_over()) break;
                 if (over_) [[unlikely]]
                     job_.follow_abort();
-                moved = engine_.progress();
+                moved = peer != any_source && spins && turns % 4 != 1 ? engine_.progress_with(peer) : engine_.progress();
                 if (moved != 0 && is_over()) break;
                 if (moved == 0) say_in_vain(lock_);
                 here.come();
@@ -128,8 +131,9 @@ public:
     }
     bool may_yield() const noexcept { return !yields_.were_dear(); } // it costs no more than a switch, as far as is known
     void wait(protocol::request& r, waiting const& about) {          // for one request
-        wait(
-            about, [&r](engine_type&) { return r.complete; }, &r);
+        rank peer = any_source;
+        auto const is_over = [&](engine_type&) { return peer = r.awaited(), r.complete; };
+        if (!enter(is_over)) wait(about, is_over, &r, peer);
     }
 
     /// The other lanes of this rank, this one among them, and its hooks: set once, before the first wait.
@@ -254,6 +258,19 @@ public:
     engine_type& engine() noexcept { return engine_; }
 
 private:
+    /// Looks a few times where the message will come that is waited for, before a longer wait is prepared.
+    template <class Done> bool is_soon_over(Done& done, rank peer) {
+        if (facts().scarce) return false;
+        visitor look{world_, lock_, nullptr};
+        for (int i = 0; i < 4; ++i) {
+            visit const inside{look};
+            if (!inside || over_) return false;
+            if (engine_.progress_with(peer) != 0) {
+                if (done(engine_)) return true;
+            } else say_in_vain(lock_);
+        }
+        return false;
+    }
     static constexpr std::uint32_t apart = 32; // looks at our own lane for one at the others
     enum class whom : std::uint8_t { all, unattended };
     std::size_t serve(whom which, presence_type* here = nullptr) noexcept {

@@ -123,23 +123,19 @@ public:
     outcome recv_provided(rank from, tag label, status (*provide)(protocol::request&, std::uint64_t), void* user) const {
         return recv_long(from, label, sink{}, provide, user);
     }
+    /// The first half of a sendrecv, where nothing stands in its way: it travels while the other message is looked for. False: nothing was
+    /// sent, and the other message is to be asked for first. Throws where one of the two is not reached.
+    template <class Source> bool sent_first(rank to, tag label, Source const& data, rank from) const {
+        lane_->enter([&](engine_type& e) { must_reach(e, to), must_reach(e, from); });
+        return try_send(to, label, data);
+    }
     /// Both at once, without a deadlock. MPI-4.1 section 3.10.
     outcome sendrecv(rank to, tag out_label, std::span<std::byte const> data, rank from, tag in_label,
                      std::span<std::byte> into) const {
-        return sendrecv(to, out_label, source{data}, from, in_label, sink{into});
-    }
-    template <std::same_as<source> Source, std::same_as<sink> Sink>
-    outcome sendrecv(rank to, tag out_label, Source const& data, rank from, tag in_label, Sink const& into) const {
-        reach(to); // before a message is received that the caller would not see
-        auto* in = start_recv(from, in_label, into);
+        if (sent_first(to, out_label, data, from)) [[likely]]
+            return recv(from, in_label, into);
         waiting const about{wait_for::receive, context_, from, in_label, into.size()};
-        try {
-            send(to, out_label, data);
-        } catch (...) {
-            abandon(*in, about);
-            throw;
-        }
-        return finish(*in, about);
+        return finish(*begun(from, in_label, sink{into}, about, [&] { send(to, out_label, data); }), about);
     }
 
     // --- blocking, until it is in vain ------------------------------------------------------------------------------------------
@@ -158,16 +154,10 @@ public:
     }
     template <class Stop>
     outcome sendrecv(rank to, source const& data, rank from, sink const& into, tag label, Stop& stop) const {
-        reach(to); // before a message is received that the caller would not see
-        auto* in = start_recv(from, label, into);
+        if (sent_first(to, label, data, from)) [[likely]]
+            return recv(from, label, into, stop);
         waiting const about{wait_for::receive, context_, from, label, into.size()};
-        try {
-            send(to, label, data, stop);
-        } catch (...) {
-            abandon(*in, about);
-            throw;
-        }
-        return finish(*in, about, stop);
+        return finish(*begun(from, label, into, about, [&] { send(to, label, data, stop); }), about, stop);
     }
 
     // --- non-blocking -------------------------------------------------------------------------------------------------------
@@ -217,13 +207,14 @@ public:
     /// about(): what it is about, asked for where there is something to wait for.
     template <std::invocable About> outcome finish(protocol::request& r, About const& about) const {
         outcome out;
+        rank peer = any_source;
         auto const take = [&](engine_type& e) {
-            if (!r.complete) return false;
+            if (!r.complete) return peer = r.awaited(), false;
             out = r.result;
             e.drop(r);
             return true;
         };
-        if (!lane_->enter(take)) lane_->wait(about(), take, &r);
+        if (!lane_->enter(take)) lane_->wait(about(), take, &r, peer);
         return out;
     }
     template <class Stop> outcome finish(protocol::request& r, waiting const& about, Stop& stop) const {
@@ -265,8 +256,7 @@ public:
         return lane_->enter([&](engine_type& e) { return e.cancel(r); });
     }
 
-    // --- probe ----------------------------------------------------------------------------------------------------------------
-    /// The earliest message that fits, if one is here. MPI-4.1 section 3.8.1.
+    // --- probe: the earliest message that fits, if one is here. MPI-4.1 section 3.8.1. -----------------------------------------
     bool iprobe(rank from, tag label, outcome& out) const {
         lane_->follow();
         lane_->serve_others();
@@ -280,12 +270,13 @@ public:
     }
     outcome probe(rank from, tag label) const {
         outcome out;
-        reach(from);
-        lane_->wait({wait_for::probe, context_, from, label, 0}, [&](engine_type& e) {
+        auto const find = [&](engine_type& e) {
+            must_reach(e, from);
             auto* a = e.find({context_, from, label});
             if (a) out = {a->from, a->label, a->size, status::ok};
             return a != nullptr;
-        });
+        };
+        if (!lane_->enter(find)) lane_->wait({wait_for::probe, context_, from, label, 0}, find, nullptr, from);
         return out;
     }
     /// Matched probe: the message is the caller's, and only recv(arrival) gets it. nullptr: none is here. Section 3.8.2.
@@ -301,10 +292,8 @@ public:
     }
     protocol::arrival* mprobe(rank from, tag label) const {
         protocol::arrival* a = nullptr;
-        reach(from);
-        lane_->wait({wait_for::probe, context_, from, label, 0}, [&](engine_type& e) {
-            return (a = e.take({context_, from, label})) != nullptr;
-        });
+        auto const take = [&](engine_type& e) { return must_reach(e, from), (a = e.take({context_, from, label})) != nullptr; };
+        if (!lane_->enter(take)) lane_->wait({wait_for::probe, context_, from, label, 0}, take, nullptr, from);
         return a;
     }
     outcome recv(protocol::arrival& taken, std::span<std::byte> into) const {
@@ -313,13 +302,24 @@ public:
     protocol::request* start_recv(protocol::arrival& taken, sink into) const {
         return lane_->enter([&](engine_type& e) {
             auto* r = fresh(e);
-            r->into = into;
+            r->into = into, r->wanted = {taken.context, taken.from, taken.label};
             e.receive(*r, taken);
             return r;
         });
     }
 
 private:
+    /// A receive that is begun, and then something else done; where that throws, it is given up.
+    template <class Then>
+    protocol::request* begun(rank from, tag label, sink into, waiting const& about, Then const& then) const {
+        auto* const in = start_recv(from, label, into);
+        try {
+            return then(), in;
+        } catch (...) {
+            abandon(*in, about);
+            throw;
+        }
+    }
     void must_reach(engine_type& e, rank peer) const {
         if (peer != any_source && !e.reaches(peer)) [[unlikely]]
             unreachable(e, peer);

@@ -312,6 +312,28 @@ template <class Stack> void window<Stack>::unlock(rank target) {
     move_messages();
 }
 
+template <class Stack> bool window<Stack>::try_lock(lock_kind kind, rank target) noexcept {
+    auto& t = at(target);
+    if (now() != epoch::none || t.lock != held::nothing || !t.sync->lock.try_lock(kind)) [[unlikely]]
+        return false;
+    t.lock = kind == lock_kind::exclusive ? held::exclusive : held::shared;
+    locks_.fetch_add(1, std::memory_order_relaxed); // order: of several threads, each counts its own
+    open(t, true);
+    return true;
+}
+
+template <class Stack> bool window<Stack>::try_unlock(rank target) noexcept {
+    auto& t = at(target);
+    if (now() == epoch::lock_all || t.lock == held::nothing || !is_confirmed(t)) [[unlikely]]
+        return false;
+    if (!turns_.may_skip(run_->world().self())) return false;
+    settle();
+    open(t, false);
+    locks_.fetch_sub(1, std::memory_order_relaxed); // order: as in try_lock
+    give(t);
+    return true;
+}
+
 template <class Stack> void window<Stack>::lock_all(promises p) {
     must_begin("lock_all");
     for (rank r = 0; r < size(); r = r + 1) take(lock_kind::shared, at(r), p);

@@ -386,6 +386,11 @@ static double time_of(int h, int n) {
     return seconds_of(h, n, calls) / (double)calls;
 }
 
+static int is_habit(char const* name) {
+    for (int h = 0; h < all_habits; ++h)
+        if (strcmp(habits[h].name, name) == 0) return 1;
+    return 0;
+}
 static int wanted(char const* name, int argc, char** argv, int first) {
     for (int i = first; i < argc; ++i)
         if (strcmp(argv[i], name) == 0) return 1;
@@ -400,7 +405,9 @@ int main(int argc, char** argv) {
     for (; first + 1 < argc && argv[first][0] == '-'; first += 2)
         if (strcmp(argv[first], "-t") == 0) batch = atof(argv[first + 1]);
         else if (strcmp(argv[first], "-m") == 0) only_bytes = atol(argv[first + 1]);
-    if (first < argc && argv[first][0] == '-') size = 0; /* none of these options */
+        else break;
+    for (int i = first; i < argc; ++i)
+        if (!is_habit(argv[i])) size = 0; /* nor an option */
     if (size < 2 || size > most_ranks || batch <= 0) {
         if (rank == 0) fputs("usage: mpiexec -n 2..64 habit_bench [-t SECONDS] [-m BYTES] [HABIT...]\n", stderr);
         MPI_Finalize();

@@ -3,19 +3,20 @@
  *     mpiexec -n N habit_bench [-t SECONDS] [-m BYTES] [HABIT...]         2 to 64 ranks
  *
  * Rank 0 prints a line a figure: `habit bytes value us`, of 8 bytes, 1 KiB and 64 KiB where a habit moves data. Ranks 0 and 1 do what two do, all
- * what all do; of what all do together the bytes are those of a rank's buffer. Times are those of the slowest rank, batches are found by trials
- * as in peer_bench.c. Only MPI-3 functions. */
+ * what all do; of what all do together the bytes are those of a rank's buffer. Sixteen messages share theirs, and have a
+ * byte each at least. Times are those of the slowest rank, of batches as long as `-t` says (0.01; batches.h). Only MPI-3 functions. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { most_bytes = 1 << 16, most_ranks = 64, rows = 64, many_requests = 16, tag = 3, most_calls = 100000 };
+#include "batches.h"
+
+enum { most_bytes = 1 << 16, most_ranks = 64, rows = 64, many_requests = 16, tag = 3 };
 
 static int rank, size, other;
 static long only_bytes = -1;
-static double batch = 0.01;
 static char *out, *in;
 static int counts[most_ranks], places[most_ranks];
 
@@ -90,10 +91,10 @@ static void sendrecv(int n) {
 static void sendrecv_replace(int n) {
     MPI_Sendrecv_replace(out, n, MPI_CHAR, other, tag, other, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
-static void posted(int n, int each, MPI_Request* r) {
-    for (int i = 0; i < each; ++i) MPI_Irecv(in + i * (n / each), n / each, MPI_CHAR, other, tag, MPI_COMM_WORLD, &r[i]);
-    for (int i = 0; i < each; ++i)
-        MPI_Isend(out + i * (n / each), n / each, MPI_CHAR, other, tag, MPI_COMM_WORLD, &r[each + i]);
+static void posted(int n, int messages, MPI_Request* r) {
+    int const each = n < messages ? 1 : n / messages;
+    for (int i = 0; i < messages; ++i) MPI_Irecv(in + i * each, each, MPI_CHAR, other, tag, MPI_COMM_WORLD, &r[i]);
+    for (int i = 0; i < messages; ++i) MPI_Isend(out + i * each, each, MPI_CHAR, other, tag, MPI_COMM_WORLD, &r[messages + i]);
 }
 static void neighbours(int n) {
     MPI_Request r[2];
@@ -243,7 +244,6 @@ static void shift(int n) {
 }
 /* Rank 0 hands a task to whoever asks. */
 static void tasks(int n) {
-    if (size < 2) return;
     if (rank == 0) {
         for (int i = 1; i < size; ++i) {
             MPI_Status s;
@@ -283,8 +283,8 @@ static void lock_own(int n) {
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, win), MPI_Get(in, n, MPI_CHAR, other, 0, n, MPI_CHAR, win);
     MPI_Win_unlock(other, win);
 }
+static MPI_Group of_other = MPI_GROUP_NULL;
 static void posted_put(int n) {
-    static MPI_Group of_other = MPI_GROUP_NULL;
     if (of_other == MPI_GROUP_NULL) {
         MPI_Group all;
         MPI_Comm_group(MPI_COMM_WORLD, &all), MPI_Group_incl(all, 1, &other, &of_other), MPI_Group_free(&all);
@@ -363,27 +363,15 @@ static struct {
 };
 enum { all_habits = sizeof habits / sizeof *habits };
 
-static double seconds_of(int h, int n, long calls) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    double const start = MPI_Wtime();
-    if (!(habits[h].how & pair) || rank < 2)
-        for (long i = 0; i < calls; ++i) habits[h].call(n);
-    double const mine = MPI_Wtime() - start;
-    double slowest = 0;
-    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return slowest;
-}
-static long fitting(long calls, double took) {
-    double const wanted = (double)calls * batch / took;
-    return wanted < 3 ? 3 : wanted > most_calls ? most_calls : (long)wanted;
-}
+/* The habit at work. Ranks that have no part in it wait. */
+static habit_of* now;
+static void habit(long bytes) { now((int)bytes); }
+static void nothing(long bytes) { (void)bytes; }
 static double time_of(int h, int n) {
-    long calls = 1;
-    double took = seconds_of(h, n, calls);
-    while (took < batch / 8 && calls < most_calls) took = seconds_of(h, n, calls *= 4);
-    calls = fitting(calls, took);
-    calls = fitting(calls, seconds_of(h, n, calls)); /* the trials may have touched memory for the first time */
-    return seconds_of(h, n, calls) / (double)calls;
+    now = habits[h].call;
+    call_of* const call = habits[h].how & pair && rank > 1 ? nothing : habit;
+    long const calls = calls_of(call, n);
+    return seconds_of(call, n, calls) / (double)calls;
 }
 
 static int is_habit(char const* name) {
@@ -397,10 +385,21 @@ static int wanted(char const* name, int argc, char** argv, int first) {
     return first >= argc;
 }
 
+static void let_go(char* buffer, int buffered) {
+    for (int i = 0; lasting_bytes >= 0 && i < 2; ++i) MPI_Request_free(&lasting[i]);
+    if (column_bytes) MPI_Type_free(&column);
+    if (of_other != MPI_GROUP_NULL) MPI_Group_free(&of_other);
+    if (ring != MPI_COMM_NULL) MPI_Comm_free(&ring);
+    MPI_Win_free(&win);
+    MPI_Buffer_detach(&buffer, &buffered);
+    free(out), free(in), free(buffer);
+}
+
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    batch = 0.01;
     int first = 1;
     for (; first + 1 < argc && argv[first][0] == '-'; first += 2)
         if (strcmp(argv[first], "-t") == 0) batch = atof(argv[first + 1]);
@@ -408,17 +407,17 @@ int main(int argc, char** argv) {
         else break;
     for (int i = first; i < argc; ++i)
         if (!is_habit(argv[i])) size = 0; /* nor an option */
-    if (size < 2 || size > most_ranks || batch <= 0) {
+    size_t const room = 4 * most_bytes, buffered = 1 << 22;
+    out = malloc(room), in = malloc(room);
+    char* const buffer = malloc(buffered);
+    if (size < 2 || size > most_ranks || batch <= 0 || !out || !in || !buffer) {
         if (rank == 0) fputs("usage: mpiexec -n 2..64 habit_bench [-t SECONDS] [-m BYTES] [HABIT...]\n", stderr);
         MPI_Finalize();
         return 2;
     }
     other = 1 - rank;
-    size_t const room = 4 * most_bytes;
-    out = malloc(room), in = malloc(room);
-    memset(out, 0, room), memset(in, 0, room);
-    char* const buffer = malloc(1 << 22);
-    MPI_Buffer_attach(buffer, 1 << 22);
+    memset(out, 0, room), memset(in, 0, room); /* what was never written is read from one page of zeros */
+    MPI_Buffer_attach(buffer, (int)buffered);
     MPI_Win_allocate(2 * most_bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &shown, &win);
     for (int h = 0; h < all_habits; ++h) {
         if (!wanted(habits[h].name, argc, argv, first)) continue;
@@ -430,8 +429,7 @@ int main(int argc, char** argv) {
             if (rank == 0) printf("%s %d %.4g us\n", habits[h].name, n, t * 1e6), fflush(stdout);
         }
     }
-    MPI_Win_free(&win);
-    if (ring != MPI_COMM_NULL) MPI_Comm_free(&ring);
+    let_go(buffer, (int)buffered);
     MPI_Finalize();
     return 0;
 }

@@ -2,19 +2,20 @@
  *
  *     mpiexec -n N peer_bench [options] TEST...
  *
- * Rank 0 prints a line a figure: `test bytes value unit`. Times are those of the slowest rank. Every batch is about as long as `-t` says,
- * found by trials, so that a slow library is measured with fewer calls and not for hours. Only MPI-3 functions. */
+ * Rank 0 prints a line a figure: `test bytes value unit`. Times are those of the slowest rank. Every batch is about as long as `-t` says
+ * (batches.h). Only MPI-3 functions. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { window = 64, most_calls = 100000 };
+#include "batches.h"
+
+enum { window = 64 };
 
 static int rank, size;
 static long least_bytes = 1, most_bytes = 4 << 20, fixed_calls = 0, warm_calls = 10;
-static double batch = 0.02;
 static char *out, *in, *many;
 
 static void say(char const* test, long bytes, double value, char const* unit) {
@@ -22,32 +23,6 @@ static void say(char const* test, long bytes, double value, char const* unit) {
 }
 
 /* --- how often, and how long ------------------------------------------------------------------------------------------------- */
-
-typedef void call_of(long bytes);
-
-static double seconds_of(call_of* call, long bytes, long calls) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    double const start = MPI_Wtime();
-    for (long i = 0; i < calls; ++i) call(bytes);
-    double const mine = MPI_Wtime() - start;
-    double slowest = 0;
-    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return slowest;
-}
-
-static long fitting(long calls, double took) {
-    double const wanted = (double)calls * batch / took;
-    return wanted < 3 ? 3 : wanted > most_calls ? most_calls : (long)wanted;
-}
-/* As many calls as take about as long as a batch: trials of 1, 4, 16 ... calls, until one is long enough to tell; then such a batch tells
-   once more, for in the trials a library may touch memory for the first time. */
-static long calls_of(call_of* call, long bytes) {
-    long calls = 1;
-    double took = seconds_of(call, bytes, calls);
-    while (took < batch / 8 && calls < most_calls) took = seconds_of(call, bytes, calls *= 4);
-    calls = fitting(calls, took);
-    return fitting(calls, seconds_of(call, bytes, calls));
-}
 
 /* Seconds a call, the same number on all ranks. */
 static double time_of(call_of* call, long bytes) {

@@ -121,16 +121,12 @@ ending exchange(wire w, mpt::rank to, int out, std::span<std::byte const> data, 
                 std::span<std::byte> room) {
     auto const from = c.world(source);
     w.reach(to); // before a message is received that the caller would not see
-    auto* const receive = w.start_recv(from, in, sink{room});
     waiting const about{wait_for::receive, c.context, from, in, room.size()};
     outcome sent;
-    try {
+    auto* const receive = w.begun(from, in, sink{room}, about, [&] {
         if (!w.try_send(to, out, data))
             sent = w.finish(*w.start_send(to, out, mpt::source{data}), {wait_for::send, c.context, to, out, data.size()});
-    } catch (...) {
-        w.abandon(*receive, about);
-        throw;
-    }
+    });
     auto got = ending_of(c, w.finish(*receive, about), room.size(), source);
     return got.code == MPI_SUCCESS && sent.how != mpt::status::ok ? ending_of_send(sent, data.size()) : got;
 }

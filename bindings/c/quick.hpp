@@ -83,61 +83,42 @@ int Exscan(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
 
 /// Generated.
 namespace otherwise {
-int Send(void const* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
-int Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status);
-int Sendrecv(void const* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount,
-             MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status);
-int Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm,
-                     MPI_Status* status);
-int Isend(void const* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request);
-int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request);
-int Wait(MPI_Request* request, MPI_Status* status);
-int Test(MPI_Request* request, int* flag, MPI_Status* status);
-int Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status);
-int Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status);
-int Put(void const* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-        int target_count, MPI_Datatype target_datatype, MPI_Win win);
-int Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-        int target_count, MPI_Datatype target_datatype, MPI_Win win);
-int Rput(void const* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-         int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request);
-int Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-         int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request);
-int Accumulate(void const* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
-               int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
-int Get_accumulate(void const* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count,
-                   MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count,
-                   MPI_Datatype target_datatype, MPI_Op op, MPI_Win win);
-int Fetch_and_op(void const* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
-                 MPI_Op op, MPI_Win win);
-int Compare_and_swap(void const* origin_addr, void const* compare_addr, void* result_addr, MPI_Datatype datatype,
-                     int target_rank, MPI_Aint target_disp, MPI_Win win);
-int Win_flush(int rank, MPI_Win win);
-int Win_lock(int lock_type, int rank, int assert, MPI_Win win);
-int Win_unlock(int rank, MPI_Win win);
-int Barrier(MPI_Comm comm);
-int Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
-int Reduce(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
-int Allreduce(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
-int Gather(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-           int root, MPI_Comm comm);
-int Scatter(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-            int root, MPI_Comm comm);
-int Allgather(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-              MPI_Comm comm);
-int Alltoall(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype,
-             MPI_Comm comm);
-int Gatherv(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int const* recvcounts, int const* displs,
-            MPI_Datatype recvtype, int root, MPI_Comm comm);
-int Scatterv(void const* sendbuf, int const* sendcounts, int const* displs, MPI_Datatype sendtype, void* recvbuf, int recvcount,
-             MPI_Datatype recvtype, int root, MPI_Comm comm);
-int Allgatherv(void const* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int const* recvcounts,
-               int const* displs, MPI_Datatype recvtype, MPI_Comm comm);
-int Alltoallv(void const* sendbuf, int const* sendcounts, int const* sdispls, MPI_Datatype sendtype, void* recvbuf,
-              int const* recvcounts, int const* rdispls, MPI_Datatype recvtype, MPI_Comm comm);
-int Reduce_scatter_block(void const* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
-int Scan(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
-int Exscan(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+decltype(quick::Send) Send;
+decltype(quick::Recv) Recv;
+decltype(quick::Sendrecv) Sendrecv;
+decltype(quick::Sendrecv_replace) Sendrecv_replace;
+decltype(quick::Isend) Isend;
+decltype(quick::Irecv) Irecv;
+decltype(quick::Wait) Wait;
+decltype(quick::Test) Test;
+decltype(quick::Waitany) Waitany;
+decltype(quick::Testany) Testany;
+decltype(quick::Put) Put;
+decltype(quick::Get) Get;
+decltype(quick::Rput) Rput;
+decltype(quick::Rget) Rget;
+decltype(quick::Accumulate) Accumulate;
+decltype(quick::Get_accumulate) Get_accumulate;
+decltype(quick::Fetch_and_op) Fetch_and_op;
+decltype(quick::Compare_and_swap) Compare_and_swap;
+decltype(quick::Win_flush) Win_flush;
+decltype(quick::Win_lock) Win_lock;
+decltype(quick::Win_unlock) Win_unlock;
+decltype(quick::Barrier) Barrier;
+decltype(quick::Bcast) Bcast;
+decltype(quick::Reduce) Reduce;
+decltype(quick::Allreduce) Allreduce;
+decltype(quick::Gather) Gather;
+decltype(quick::Scatter) Scatter;
+decltype(quick::Allgather) Allgather;
+decltype(quick::Alltoall) Alltoall;
+decltype(quick::Gatherv) Gatherv;
+decltype(quick::Scatterv) Scatterv;
+decltype(quick::Allgatherv) Allgatherv;
+decltype(quick::Alltoallv) Alltoallv;
+decltype(quick::Reduce_scatter_block) Reduce_scatter_block;
+decltype(quick::Scan) Scan;
+decltype(quick::Exscan) Exscan;
 } // namespace otherwise
 
 } // namespace mpt::c::quick

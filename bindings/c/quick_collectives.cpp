@@ -135,6 +135,17 @@ public:
     }
 };
 
+/// Elements of a basic type that a predefined operation combines, from one buffer into another.
+struct combined_runs {
+    run_of_elements mine, result;
+    basic_operation how;
+
+    [[gnu::always_inline]] bool find(binding const& b, void const* from, void* into, int count, MPI_Datatype t,
+                                     MPI_Op op) noexcept {
+        return how.find(b, t, op) && result.find(b, into, count, t) && mine.find(b, from, count, t) && mine.data != result.data;
+    }
+};
+
 /// Tells of the error that is being handled as the long way would.
 [[gnu::noinline]] int failed(char const* name, comm const& c) {
     return run(name, false, false, [&](call& on) {
@@ -297,39 +308,34 @@ int Alltoallv(void const* sendbuf, int const* sendcounts, int const* sdispls, MP
 
 int Reduce_scatter_block(void const* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     auto const& b = here();
-    run_of_elements mine, result;
-    basic_operation how;
+    combined_runs all;
     auto const* const c = one_group(b, comm);
-    if (!c || !how.find(b, datatype, op) || !result.find(b, recvbuf, recvcount, datatype) ||
-        !mine.find(b, sendbuf, recvcount, datatype) || mine.data == result.data) [[unlikely]]
+    if (!c || !all.find(b, sendbuf, recvbuf, recvcount, datatype, op)) [[unlikely]]
         return otherwise::Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm);
     return done("MPI_Reduce_scatter_block", *c, [&](auto const& team) {
-        coll::reduce_scatter_block(team, how.of(), mine.data, result.data, static_cast<std::size_t>(recvcount));
+        coll::reduce_scatter_block(team, all.how.of(), all.mine.data, all.result.data, static_cast<std::size_t>(recvcount));
     });
 }
 
 int Scan(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     auto const& b = here();
-    run_of_elements mine, result;
-    basic_operation how;
+    combined_runs all;
     auto const* const c = one_group(b, comm);
-    if (!c || !how.find(b, datatype, op) || !result.find(b, recvbuf, count, datatype) ||
-        !mine.find(b, sendbuf, count, datatype) || mine.data == result.data) [[unlikely]]
+    if (!c || !all.find(b, sendbuf, recvbuf, count, datatype, op)) [[unlikely]]
         return otherwise::Scan(sendbuf, recvbuf, count, datatype, op, comm);
-    return done("MPI_Scan", *c,
-                [&](auto const& team) { coll::scan(team, how.of(), mine.data, result.data, static_cast<std::size_t>(count)); });
+    return done("MPI_Scan", *c, [&](auto const& team) {
+        coll::scan(team, all.how.of(), all.mine.data, all.result.data, static_cast<std::size_t>(count));
+    });
 }
 
 int Exscan(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
     auto const& b = here();
-    run_of_elements mine, result;
-    basic_operation how;
+    combined_runs all;
     auto const* const c = one_group(b, comm);
-    if (!c || !how.find(b, datatype, op) || !result.find(b, recvbuf, count, datatype) ||
-        !mine.find(b, sendbuf, count, datatype) || mine.data == result.data) [[unlikely]]
+    if (!c || !all.find(b, sendbuf, recvbuf, count, datatype, op)) [[unlikely]]
         return otherwise::Exscan(sendbuf, recvbuf, count, datatype, op, comm);
     return done("MPI_Exscan", *c, [&](auto const& team) {
-        coll::exscan(team, how.of(), mine.data, result.data, static_cast<std::size_t>(count));
+        coll::exscan(team, all.how.of(), all.mine.data, all.result.data, static_cast<std::size_t>(count));
     });
 }
 

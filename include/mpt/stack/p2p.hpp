@@ -137,6 +137,17 @@ public:
         waiting const about{wait_for::receive, context_, from, in_label, into.size()};
         return finish(*begun(from, in_label, sink{into}, about, [&] { send(to, out_label, data); }), about);
     }
+    /// A receive that is begun, and then something else done; where that throws, it is given up.
+    template <class Then>
+    protocol::request* begun(rank from, tag label, sink into, waiting const& about, Then const& then) const {
+        auto* const in = start_recv(from, label, into);
+        try {
+            return then(), in;
+        } catch (...) {
+            abandon(*in, about);
+            throw;
+        }
+    }
 
     // --- blocking, until it is in vain ------------------------------------------------------------------------------------------
     /// The same three for data of any layout. A wait asks stop() now and then, under the lane's lock: where it says true the
@@ -309,17 +320,6 @@ public:
     }
 
 private:
-    /// A receive that is begun, and then something else done; where that throws, it is given up.
-    template <class Then>
-    protocol::request* begun(rank from, tag label, sink into, waiting const& about, Then const& then) const {
-        auto* const in = start_recv(from, label, into);
-        try {
-            return then(), in;
-        } catch (...) {
-            abandon(*in, about);
-            throw;
-        }
-    }
     void must_reach(engine_type& e, rank peer) const {
         if (peer != any_source && !e.reaches(peer)) [[unlikely]]
             unreachable(e, peer);

@@ -46,7 +46,7 @@ template <class World, class Route, protocol_set Use> std::size_t engine<World, 
 
 /// For who waits for one message of that peer's: the line that it will come in is taken over as for an answer (smp/turn_line.hpp), and nothing
 /// else is looked at, unless something is under way. Not for many messages, which a round takes together.
-/// origin: MPI_Irecv, MPI_Send, MPI_Wait to and fro, 8 bytes, AMD EPYC, Zen 4, two CPUs, by rounds / so: near 0.20 / 0.16 us, far 0.35 / 0.30;
+/// origin: MPI_Irecv, MPI_Send, MPI_Wait to and fro, 8 bytes, AMD EPYC, Zen 4, two CPUs, by rounds / so: near 0.20 / 0.17 us, far 0.35 / 0.28;
 /// a window of 64 from one rank, whose messages lie there one behind the other: 25 / 14 million a second
 template <class World, class Route, protocol_set Use> std::size_t engine<World, Route, Use>::progress_with(rank from) noexcept {
     if (!stuck_.empty() || !offers_.empty() || active_ != 0 || !reaches(from)) return progress();

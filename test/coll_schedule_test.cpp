@@ -186,6 +186,60 @@ TYPED_TEST(coll_schedule, an_operation_holds_no_lock_and_may_communicate) {
     });
 }
 
+/// An operation that is mpt's own runs where the messages come, be the elements few or many.
+TYPED_TEST(coll_schedule, our_own_operations_need_no_errand) {
+    auto ours = sum;
+    ours.ours = true;
+    this->run_team(3, [ours](auto const& team, int me) {
+        for (std::uint32_t number = 0; std::size_t const n : {1u, 256u, 257u, 5000u}) {
+            std::vector<long> v(n, me + 1);
+            coll::schedule s{team, number++, [&](auto const& t) { coll::allreduce(t, ours, nullptr, writable(v).data(), n); }};
+            for (int round = 0; round < 2; ++round) {
+                s.start();
+                while (!s.test()) std::this_thread::yield();
+                s.finish();
+            }
+            EXPECT_EQ(v, std::vector<long>(n, 18));
+        }
+    });
+}
+
+template <class F> std::string said_by(F const& f) {
+    try {
+        f();
+    } catch (mpt::error const& e) { return e.what(); }
+    return "nothing";
+}
+
+/// What is here before the schedule begins needs no request, and is compared all the same.
+TYPED_TEST(coll_schedule, messages_that_came_before_are_taken_and_sizes_compared) {
+    this->run_team(2, [](auto const& team, int me) {
+        for (std::size_t const n : {8u, 4u}) {
+            std::vector<std::byte> data(me == 0 ? 8 : n, std::byte(me == 0 ? 7 : 0));
+            coll::schedule s{team, static_cast<std::uint32_t>(n),
+                             [&](auto const& t) { coll::broadcast(t, coll::place{std::span{data}}, 0); }};
+            auto const sent = [&] {
+                return team.wire().on().enter([](auto& e) { return e.counted().sent_by(mpt::protocol::way::frame); });
+            };
+            if (me == 0) {
+                auto const before = sent();
+                s.start(), s.finish();
+                EXPECT_EQ(sent().messages, before.messages + 1);
+                EXPECT_EQ(sent().bytes, before.bytes + 8);
+                coll::barrier(team);
+            } else {
+                coll::barrier(team); // it has come by now
+                s.start();
+                auto const said = said_by([&] { s.finish(); });
+                if (n == 8) {
+                    EXPECT_EQ(said, "nothing");
+                    EXPECT_EQ(data[7], std::byte{7});
+                } else EXPECT_NE(said.find("8 bytes came where 4 were expected"), std::string::npos) << said;
+            }
+        }
+    });
+}
+
 TYPED_TEST(coll_schedule, other_sizes_on_other_ranks_are_a_sentence) {
     auto const said = this->failure_of_team(3, [](auto const& team, int me) {
         std::vector<int> v(me == 0 ? 5 : 4);

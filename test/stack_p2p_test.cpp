@@ -106,6 +106,42 @@ TEST(stack_p2p_here, a_receive_that_was_begun_before_gets_its_message) {
     });
 }
 
+TYPED_TEST(stack_p2p, what_is_kept_is_received_in_its_order_and_cut_where_it_is_too_long) {
+    this->on(2, [](auto const& w, int me) {
+        constexpr std::size_t sizes[] = {8, 0, 39, 60, 8};
+        std::array<std::byte, 48> into{};
+        if (me == 0) {
+            for (auto const n : sizes) w.send(1, 6, pattern(n, static_cast<unsigned>(n)));
+            w.ssend(1, 6, pattern(8, 1)); // its receive answers
+            w.send(1, 6, pattern(5000, 2));
+            w.send(1, 7, pattern(8, 7));
+            w.recv(1, 9, std::span<std::byte>{});
+            return;
+        }
+        auto* const last = w.start_recv(0, 7, sink{std::span<std::byte>{into}.first(8)});
+        outcome seen;
+        while (!w.iprobe(0, 6, seen)) {}
+        for (auto const n : sizes) {
+            if (n == 0) { EXPECT_EQ(w.probe(0, any_tag).bytes, 0u); }
+            std::ranges::fill(into, std::byte{0xee});
+            auto const got = w.recv(0, n == 39 ? any_tag : tag{6}, std::span<std::byte>{into}.first(40));
+            auto const whole = std::min<std::size_t>(n, 40);
+            EXPECT_EQ(got.bytes, n);
+            EXPECT_EQ(got.label, 6);
+            EXPECT_EQ(got.how, n > 40 ? status::truncated : status::ok);
+            EXPECT_TRUE(std::equal(into.begin(), into.begin() + static_cast<std::ptrdiff_t>(whole),
+                                   pattern(whole, static_cast<unsigned>(n)).begin()));
+            EXPECT_EQ(into[whole], std::byte{0xee});
+        }
+        EXPECT_EQ(w.recv(0, 6, std::span<std::byte>{into}).bytes, 8u);
+        std::vector<std::byte> much(5000);
+        EXPECT_EQ(w.recv(0, 6, std::span{much}).bytes, 5000u);
+        EXPECT_EQ(much, pattern(5000, 2));
+        EXPECT_EQ(w.finish(*last, {wait_for::receive, w.context(), 0, 7, 8}).bytes, 8u);
+        w.send(0, 9, {});
+    });
+}
+
 TYPED_TEST(stack_p2p, nothing_is_received_at_once_into_more_room_than_frames_have) {
     this->on(2, [](auto const& w, int me) {
         std::vector<std::byte> room(5000);

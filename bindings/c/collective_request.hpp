@@ -16,7 +16,7 @@ namespace mpt::c {
 
 class collective_request : public request {
     ref<comm> on_;
-    std::vector<ref<counted>> used_;
+    std::vector<ref<counted>> used_; // what may be freed meanwhile
     std::optional<coll::schedule<stack>> steps_;
 
 protected:
@@ -24,12 +24,15 @@ protected:
     template <class Algorithm> void write_down(coll::team<stack> const& t, Algorithm const& f) {
         steps_.emplace(t, on_->next_schedule(), f);
     }
+    static bool stays(datatype_object const& t) noexcept { return t.type.is_predefined(); }
+    static bool stays(operation_object const& o) noexcept { return o.predefined.has_value(); }
     /// An argument; what is counted lives as long as this request.
     template <class T> void use(T const& x) {
         if constexpr (std::is_convertible_v<T, counted const*>) {
             if (x) use(*x);
-        } else if constexpr (std::is_base_of_v<counted, T>) used_.emplace_back(const_cast<T&>(x));
-        else if constexpr (requires { x.type; }) use(x.type);
+        } else if constexpr (std::is_base_of_v<counted, T>) {
+            if (!stays(x)) used_.emplace_back(const_cast<T&>(x));
+        } else if constexpr (requires { x.type; }) use(x.type);
         else if constexpr (std::is_same_v<T, typed>)
             for (int r = 0; x.buffer != MPI_IN_PLACE && r < x.how_many; ++r) use(x.type(r));
     }
@@ -40,6 +43,7 @@ public:
     bool peek(lane<stack> const& home) noexcept override { return steps_->peek(home); }
     lane<stack>& home() noexcept override { return steps_->home(); }
     waiting about() const noexcept override { return steps_->about(); }
+    mpt::rank awaited() const noexcept override { return steps_->awaited(); }
     ending seen() override;
     ending finish() override;
     bool is_collective() const noexcept override { return true; }

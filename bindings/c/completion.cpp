@@ -32,11 +32,13 @@ std::vector<pending> active_ones(binding& b, MPI_Request const* handles, int n) 
 
 /// The end of a request that is done, or is waited for here: its handle dies where it is not persistent. It lives as long as this
 /// waits, and the request is active: another thread may cancel it, ask for its state, or make a partition of it ready.
-ending end_of(binding& b, MPI_Request& handle) {
+[[gnu::noinline]] ending end_of(binding& b, MPI_Request& handle) {
     ref<request> const kept{b.requests.get(handle)};
     auto& home = kept->home();
     auto const is_over = [&](auto&) { return kept->peek(home); };
-    if (!home.enter(is_over)) home.wait(kept->about(), is_over);
+    auto peer = any_source;
+    bool const over = home.enter([&](auto&) { return kept->peek(home) || (peer = kept->awaited(), false); });
+    if (!over) home.wait(kept->about(), is_over, nullptr, peer);
     if (!kept->persistent) b.requests.remove(word_of(std::exchange(handle, MPI_REQUEST_NULL)))->let_go();
     return kept->finish();
 }
@@ -74,6 +76,15 @@ void complete(call& on, MPI_Request& handle, MPI_Status* status) {
 }
 
 MPI_Status* nth(MPI_Status* all, int i) noexcept { return all == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : all + i; }
+
+/// Ends the sends of an array that have left, from that place on: the place of the next request.
+[[gnu::noinline]] int end_left(MPI_Request left, int i, int n, MPI_Request* handles, MPI_Status* statuses) noexcept {
+    for (; i < n && handles[i] == left; ++i) {
+        handles[i] = MPI_REQUEST_NULL;
+        tell_sent(nth(statuses, i));
+    }
+    return i;
+}
 
 /// The ends of several requests: errors go into the statuses, and the call says MPI_ERR_IN_STATUS.
 class endings {
@@ -310,8 +321,7 @@ void Waitall(call& on, int n, MPI_Request* handles, MPI_Status* statuses) {
     endings all{on, statuses};
     for (int i = 0; i < n;) {
         if (handles[i] == left) {
-            handles[i] = MPI_REQUEST_NULL;
-            tell_sent(nth(statuses, i++));
+            i = end_left(left, i, n, handles, statuses);
             continue;
         }
         auto* const r = active(b, handles[i]);

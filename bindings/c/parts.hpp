@@ -88,8 +88,10 @@ public:
     part where(std::int32_t r) const { return where_(r); }
     coll::place operator()(std::int32_t r) const {
         auto const p = where_(r);
-        if (p.type->is_contiguous(p.count)) [[likely]]
-            return moved_part{}.make(p);
+        if (auto const run = p.type->contiguous_run(p.count)) [[likely]] {
+            auto* const data = const_cast<std::byte*>(moved_data::at(p.at, *run));
+            return coll::place{std::span{data, static_cast<std::size_t>(run->bytes)}};
+        }
         if (layouts_.empty()) layouts_.resize(how_many_);
         return layouts_[static_cast<std::size_t>(r)].make(p);
     }

@@ -45,6 +45,8 @@ struct request : counted {
     /// The lane to wait on.
     virtual lane<stack>& home() noexcept = 0;
     virtual waiting about() const noexcept = 0;
+    /// Whose next message ends it, where one rank's does. For who holds the lane's lock.
+    virtual mpt::rank awaited() const noexcept { return any_source; }
     /// How it ended, once it is done; it stays as it is.
     virtual ending seen() = 0;
     /// Waits until it is done and tells how it ended; inactive from then on.

@@ -222,6 +222,14 @@ void job::keep_apart() noexcept {
     impl_->pause.store(std::min(2 * pause, longest_pause), std::memory_order_relaxed); // order: as above
 }
 
+void job::fall_asleep() noexcept {
+    if (!shares_process_) record(me_).cpu.store(0, std::memory_order_relaxed); // order: a hint
+}
+void job::wake_up() noexcept {
+    auto const here = shares_process_ ? -1 : ::sched_getcpu();
+    if (here >= 0) record(me_).cpu.store(static_cast<std::uint32_t>(here + 1), std::memory_order_relaxed); // order: a hint
+}
+
 namespace {
 /// When a thread looks again, and how long after that.
 struct look {

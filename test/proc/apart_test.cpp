@@ -89,6 +89,13 @@ TEST(apart, threads_that_wait_leave_the_cpus_of_another_rank_and_may_go_where_th
     allow(all);
 }
 
+/// All come to it, and none sleeps meanwhile, for then it would be nowhere.
+template <class Communicator> void meet_awake(Communicator& world) {
+    auto met = world.ibarrier();
+    while (!met.test()) std::this_thread::yield();
+    met.wait();
+}
+
 TEST(apart, where_cpus_are_scarce_ranks_spread_until_none_has_two_less) {
     mpt::environment<> env;
     auto world = env.world();
@@ -102,7 +109,7 @@ TEST(apart, where_cpus_are_scarce_ranks_spread_until_none_has_two_less) {
     CPU_SET(static_cast<std::size_t>(first), &one);
     allow(one);                                     // all of them
     for (int i = 0; i < 100; ++i) job.keep_apart(); // each is seen there, whatever the waits have done
-    world.barrier();
+    meet_awake(world);
     for (auto const who : {3, 2}) { // from 4 and 0 to 3 and 1, and to 2 and 2
         if (world.rank() == who) {
             allow(all);
@@ -114,7 +121,7 @@ TEST(apart, where_cpus_are_scarce_ranks_spread_until_none_has_two_less) {
             auto const now = allowed();
             EXPECT_TRUE(CPU_EQUAL(&now, &all));
         }
-        world.barrier();
+        meet_awake(world);
     }
     if (world.rank() == 1) {
         allow(all);
@@ -129,7 +136,36 @@ TEST(apart, where_cpus_are_scarce_ranks_spread_until_none_has_two_less) {
             if (near < 3) { EXPECT_EQ(::sched_getcpu(), here) << near << " of four are here"; }
         }
     }
-    world.barrier();
+    meet_awake(world);
+    allow(all);
+}
+
+TEST(apart, a_rank_that_sleeps_is_in_nobodys_way) {
+    mpt::environment<> env;
+    auto world = env.world();
+    auto& job = env.native().job();
+    auto const all = allowed();
+    if (CPU_COUNT(&all) != 2 || world.size() != 4) GTEST_SKIP() << "for four ranks on two CPUs";
+    auto const first = first_of(all);
+    int second = first + 1;
+    while (!CPU_ISSET(static_cast<std::size_t>(second), &all)) ++second;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<std::size_t>(world.rank() < 2 ? first : second), &one);
+    allow(one);
+    for (int i = 0; i < 100; ++i) job.keep_apart(); // two are seen on each
+    meet_awake(world);
+    if (world.rank() >= 2) job.fall_asleep();
+    meet_awake(world);
+    if (world.rank() == 1) {
+        allow(all);
+        for (int tries = 0; ::sched_getcpu() == first && tries < 1000; ++tries) {
+            pause_for(1'000'000);
+            for (int i = 0; i < 100 && ::sched_getcpu() == first; ++i) job.keep_apart();
+        }
+        EXPECT_NE(::sched_getcpu(), first) << "the others' CPU is free";
+    }
+    meet_awake(world);
     allow(all);
 }
 

@@ -151,6 +151,10 @@ public:
     /// the thread is on a CPU of another's share, and that rank was seen there, it moves to one of its own. Threads of a rank that share a
     /// CPU seldom meet in its lock, and their partners run at the same time as they do.
     void keep_together() noexcept;
+    /// For a rank of which nobody is awake but who goes to sleep now: it needs no CPU, and is in nobody's way on the one that it had; and for
+    /// who wakes.
+    void fall_asleep() noexcept;
+    void wake_up() noexcept;
 
     /// This rank has finalized: its end is no longer a failure of the job. The destructor does it too, unless an exception
     /// is on its way. (Started by hand, the only rank: then too, and the process may join again.)

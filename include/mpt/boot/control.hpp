@@ -73,7 +73,7 @@ struct control_record {
     std::array<char, 1024> job_values;      // "NAME=value\n..." of the job-wide rows, for the message when they differ
     std::array<address, 48> addresses;      // 16 lanes of three transports
     std::array<std::uint64_t, 8> memory;    // most bytes of each use, by a rank that leaves (stack/memory_report.hpp)
-    native::atomic<std::uint32_t> cpu;      // where the rank was when it last waited for long, and one more; 0: nowhere yet
+    native::atomic<std::uint32_t> cpu;      // where the rank was when it last waited for long, and one more; 0: it sleeps
     native::atomic<std::uint32_t> speaks;   // by which facades it has begun: reports name calls as the program does
     alignas(line_pair) call_log calls;      // the collectives with a root that it called last, for those who wait for it
     alignas(line_pair) wait_record waiting; // what the rank waits for, for the hang report

@@ -39,6 +39,7 @@ struct operand {
     reader read = nullptr; // offset counts packed bytes from the first element on; null: contiguous
     writer write = nullptr;
     merger merge = nullptr; // of an array alone
+    bool ours = false;      // combine throws nothing, calls nothing and waits for nobody: it is none of the user's
 
     /// An array of elements of `size` bytes.
     static constexpr operand array(std::size_t size, bool commutes, void* what, combiner f, merger apart = nullptr) noexcept {
@@ -154,7 +155,7 @@ public:
     }
     /// right = left op right, element by element.
     void combine(std::byte const* left, std::byte* right, std::size_t n) const {
-        if (n != 0) t_.combine(op_.combine, op_.what, left, right, n);
+        if (n != 0) t_.combine(op_.combine, op_.what, left, right, n, op_.ours);
     }
     /// have = have op other, or, where `other` is from lower ranks, other op have. What is in `other` afterwards is not said: the two
     /// pointers may have changed places.

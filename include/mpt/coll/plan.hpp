@@ -38,6 +38,7 @@ struct message_step {
     tag label;
     source out;
     sink in;
+    protocol::request* under_way = nullptr; // of who runs the plan
     std::size_t size() const noexcept { return sends ? out.size() : in.size(); }
 };
 struct move_step {
@@ -50,6 +51,9 @@ struct combine_step {
     std::byte const* left;
     std::byte* right;
     std::size_t n;
+    bool ours; // as operand::ours
+    static constexpr std::size_t few = 256;
+    bool is_brief() const noexcept { return ours && n <= few; }
     void run() const { how(what, left, right, n); }
 };
 using plan_step = std::variant<message_step, move_step, combine_step>;
@@ -60,7 +64,7 @@ public:
     enum class sort : std::uint8_t { sends, receives, others };
 
 private:
-    static constexpr std::size_t chunk = 1024, alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+    static constexpr std::size_t few = 4, chunk = 1024, alignment = __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 
     std::vector<plan_step> steps_;
     std::vector<std::unique_ptr<scratch>> memory_;
@@ -71,7 +75,11 @@ private:
 
 public:
     std::vector<plan_step> const& steps() const noexcept { return steps_; }
-    void add(plan_step const& s) { steps_.push_back(s); }
+    std::vector<plan_step>& steps() noexcept { return steps_; }
+    void add(plan_step const& s) {
+        if (steps_.empty()) steps_.reserve(few);
+        steps_.push_back(s);
+    }
     detail::mismatch& wrong() noexcept { return wrong_; }
     /// The phase of messages that come next. Those of one sort that follow each other are a phase.
     std::uint32_t phase_for(sort s) noexcept {
@@ -149,9 +157,10 @@ public:
         plan_->close_phase();
         plan_->add(move_step{kept(from), room(into)});
     }
-    void combine(combiner f, void* what, std::byte const* left, std::byte* right, std::size_t n) const {
+    /// ours: as operand::ours.
+    void combine(combiner f, void* what, std::byte const* left, std::byte* right, std::size_t n, bool ours = false) const {
         plan_->close_phase();
-        plan_->add(combine_step{f, what, left, right, n});
+        plan_->add(combine_step{f, what, left, right, n, ours});
     }
     scratch memory(std::size_t n) const { return scratch{plan_->memory(n)}; }
     template <class T> T const& lasting(T const& object) const { return plan_->keep(object); }

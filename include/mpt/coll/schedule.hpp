@@ -6,7 +6,8 @@
 ///        start ---> own steps ---> messages of a phase ---> parked ---- the last one has completed ----.
 ///                       ^                 `-- all at once complete: goes on                            |
 ///                       +------------------------------------------------------------------------------'
-///                       `--- combine: an errand, which a thread that holds no lock runs (the operation may be the user's)
+///                       `--- combine: few elements by a predefined operation, at once; else an errand, which a thread that holds no lock
+///                            runs (the operation may be the user's)
 ///
 ///   While it is parked it is on no list: a thousand of them cost a round of progress nothing, and a rank that waits sleeps. The
 ///   messages' requests count down as they complete; the last one makes it a task of the engine again, which the same round runs.
@@ -14,10 +15,12 @@
 ///   Traffic  in a context of its own, so that it never meets blocking collectives.
 ///   Errors   a message of another size, no memory, an exception of an operation: kept, and thrown by finish(). Nothing that is under
 ///            way is left behind. After a message of another size the steps go on as in coll/team.hpp.
-///   Memory   the plan's; a request for it and one for each message of the phase under way. What the plan refers to outlives it.
+///   Memory   the plan's; a request for it and one for each message of the phase under way that neither leaves nor is here at once. What
+///            the plan refers to outlives it.
 ///   Limit    it must not move, and is not destroyed while it is active: finish() or abandon() it, unless the job has ended.
 ///   Tests    test/coll_schedule_test.cpp    Source MPI-4.1 sections 6.12 and 6.13
 #pragma once
+#include <algorithm>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -28,19 +31,15 @@ namespace mpt::inline v0::coll {
 
 template <class Stack> class schedule {
     using engine_type = typename Stack::engine_type;
-    struct child {
-        protocol::request* r;
-        message_step const* what;
-    };
 
     channel<Stack> wire_;
     plan plan_;
     tag label_{any_tag};               // of its messages
     protocol::request* own_ = nullptr; // while it is active
     // Of the run under way, under the lane's lock; or of the thread that runs an errand.
-    std::size_t next_ = 0;        // step
-    std::vector<child> children_; // the messages of a phase
-    std::uint32_t missing_ = 0;   // of those, and one while they are started
+    std::size_t next_ = 0;             // step
+    std::size_t first_ = 0, last_ = 0; // steps of a phase under way: from the one to before the other; under the lock alone
+    std::uint32_t missing_ = 0;        // of its messages, and one while they are started
     bool stopping_ = false;
     detail::mismatch wrong_;
     std::exception_ptr failure_;
@@ -50,16 +49,12 @@ public:
     template <class Algorithm> schedule(team<Stack> const& t, std::uint32_t number, Algorithm&& algorithm)
         : wire_{t.wire().on(), apart(t.wire().context())} {
         algorithm(recorder{plan_, t.who(), t.me(), number, home().variables()});
-        std::size_t widest = 0, width = 0;
-        std::uint32_t phase = 0;
+        rank reached = any_source;
         for (auto const& s : plan_.steps())
             if (auto const* const m = std::get_if<message_step>(&s)) {
-                wire_.reach(m->world);
+                if (std::exchange(reached, m->world) != m->world) wire_.reach(m->world);
                 label_ = m->label;
-                width = std::exchange(phase, m->phase) == m->phase ? width + 1 : 1;
-                widest = std::max(widest, width);
             }
-        children_.reserve(widest);
     }
     schedule(schedule const&) = delete;
     schedule& operator=(schedule const&) = delete;
@@ -67,12 +62,24 @@ public:
     bool is_active() const noexcept { return own_ != nullptr; }
     lane<Stack>& home() const noexcept { return wire_.on(); }
     waiting about() const noexcept { return {wait_for::pending_receive, wire_.context(), any_source, label_, 0}; }
+    /// Whose message ends it, where one rank's does: it is all that is missing, and no others follow. For who holds the lane's lock.
+    rank awaited() const noexcept {
+        auto const& all = plan_.steps();
+        auto const from = [&](std::size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
+        auto const is_message = [](plan_step const& s) { return std::holds_alternative<message_step>(s); };
+        if (!own_ || missing_ != 1 || std::any_of(from(next_), all.end(), is_message)) return any_source;
+        auto const missing = std::find_if(from(first_), from(last_), [](plan_step const& s) {
+            auto const* const m = std::get_if<message_step>(&s);
+            return m && m->under_way && !m->under_way->complete;
+        });
+        return missing == from(last_) ? any_source : std::get<message_step>(*missing).under_way->awaited();
+    }
     /// Why it failed, once it is complete.
     std::exception_ptr const& failure() const noexcept { return failure_; }
 
     /// Not while it is active. Throws mpt::error(no_memory).
     void start() {
-        next_ = 0, stopping_ = false, wrong_ = plan_.wrong(), failure_ = nullptr;
+        next_ = first_ = last_ = 0, stopping_ = false, wrong_ = plan_.wrong(), failure_ = nullptr;
         home().enter([&](engine_type& e) {
             own_ = e.make();
             if (!own_) [[unlikely]]
@@ -109,9 +116,10 @@ public:
         if (!own_) return;
         home().enter([this](engine_type& e) { stop(e); });
         home().wait(about(), [this](engine_type& e) {
-            for (auto const& c : children_)
-                if (!c.r->complete && home().has_failed(c.what->world)) [[unlikely]]
-                    e.forsake(*c.r);
+            each_under_way([&](message_step const& m) {
+                if (!m.under_way->complete && home().has_failed(m.world)) [[unlikely]]
+                    e.forsake(*m.under_way);
+            });
             return own_->complete;
         });
         collect();
@@ -134,7 +142,12 @@ private:
                 ++next_;
                 continue;
             }
-            if (std::holds_alternative<combine_step>(s)) return void(own_->at = protocol::phase::errand);
+            if (auto const* const c = std::get_if<combine_step>(&s)) {
+                if (!c->is_brief()) return void(own_->at = protocol::phase::errand);
+                c->run();
+                ++next_;
+                continue;
+            }
             if (auto const* const m = std::get_if<move_step>(&s)) {
                 copy(m->from, m->into);
                 ++next_;
@@ -164,25 +177,43 @@ private:
     /// The messages of the phase that begins here. Those that complete at once must not make this a task, which it is.
     void start_phase() noexcept {
         auto const phase = std::get<message_step>(plan_.steps()[next_]).phase;
-        missing_ = 1;
+        missing_ = 1, first_ = last_ = next_;
         for (; next_ < plan_.steps().size() && !failure_; ++next_) {
-            auto const* const m = std::get_if<message_step>(&plan_.steps()[next_]);
+            auto* const m = std::get_if<message_step>(&plan_.steps()[next_]);
             if (!m || m->phase != phase) break;
+            last_ = next_ + 1;
             start(*m);
         }
         --missing_;
     }
-    void start(message_step const& m) noexcept {
-        auto* const r = engine().make();
+    void start(message_step& m) noexcept {
+        if (m.sends ? !wrong_.found && has_left(m) : is_here(m)) return;
+        auto* const r = m.under_way = engine().make();
         if (!r) [[unlikely]]
             return no_request();
-        children_.push_back({r, &m});
         ++missing_;
         r->user = this;
         r->completed = [](protocol::request& done) noexcept { static_cast<schedule*>(done.user)->one_less(); };
         r->wanted = {wire_.context(), m.world, m.label};
         if (m.sends) r->from = wrong_.found ? wrong_.spoilt(m.out.size()) : m.out, r->peer = m.world, engine().send(*r);
         else r->into = m.in, engine().receive(*r);
+    }
+    /// A message that fits a frame, where nothing stands in its way, needs no request, and one that is here.
+    bool has_left(message_step const& m) noexcept {
+        auto const bytes = m.out.contiguous();
+        return bytes && engine().send_now(m.world, wire_.context(), m.label, bytes->data(), bytes->size(), true);
+    }
+    bool is_here(message_step const& m) noexcept {
+        auto const room = m.in.contiguous();
+        auto const got = room ? engine().take_kept({wire_.context(), m.world, m.label}, *room) : protocol::received{};
+        if (got && static_cast<std::size_t>(got.bytes) != m.size())
+            wrong_.note(static_cast<std::size_t>(got.bytes), m.size(), m.peer);
+        return static_cast<bool>(got);
+    }
+    /// f(m) of the messages of the phase that have requests.
+    template <class F> void each_under_way(F const& f) {
+        for (auto i = first_; i < last_; ++i)
+            if (auto* const m = std::get_if<message_step>(&plan_.steps()[i]); m && m->under_way) f(*m);
     }
     void one_less() noexcept {
         if (--missing_ == 0) engine().start_task(*own_);
@@ -194,20 +225,21 @@ private:
     /// Nothing new is started.
     void stop(engine_type& e) noexcept {
         stopping_ = true;
-        for (auto const& c : children_)
-            if (!c.r->complete) e.cancel(*c.r);
+        each_under_way([&](message_step const& m) {
+            if (!m.under_way->complete) e.cancel(*m.under_way);
+        });
     }
     /// The phase is over: how its messages ended. The first failure counts.
     void close_phase() noexcept {
-        for (auto const& c : children_) {
-            auto const got = c.r->result;
-            engine().drop(*c.r);
-            if (failure_ || stopping_) continue;
+        each_under_way([&](message_step& m) {
+            auto const got = m.under_way->result;
+            engine().drop(*std::exchange(m.under_way, nullptr));
+            if (failure_ || stopping_) return;
             failure_ = thrown([&] {
-                if (!detail::has_come(got, c.what->peer, c.what->size())) wrong_.note(got.bytes, c.what->size(), c.what->peer);
+                if (!detail::has_come(got, m.peer, m.size())) wrong_.note(got.bytes, m.size(), m.peer);
             });
-        }
-        children_.clear();
+        });
+        first_ = last_;
     }
 };
 

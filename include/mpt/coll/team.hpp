@@ -320,7 +320,7 @@ public:
             return;
         copy(detail::read_from(from), detail::written_to(into));
     }
-    void combine(combiner f, void* what, std::byte const* left, std::byte* right, std::size_t n) const {
+    void combine(combiner f, void* what, std::byte const* left, std::byte* right, std::size_t n, bool = false) const {
         if (differs()) [[unlikely]]
             return;
         f(what, left, right, n);

@@ -113,7 +113,7 @@ inline typed_operation::operator coll::operand() const noexcept {
     auto const low = std::min(type_.lower_bound(), type_.true_lower_bound());
     auto const high = std::max(type_.upper_bound(), type_.true_lower_bound() + type_.true_extent());
     coll::operand o{static_cast<std::size_t>(type_.size()), type_.extent(), low - shift_, static_cast<std::size_t>(high - low)};
-    o.commutes = commutes_;
+    o.commutes = commutes_, o.ours = kernel_ != nullptr;
     o.what = const_cast<typed_operation*>(this);
     o.combine = [](void* what, std::byte const* left, std::byte* right, std::size_t n) {
         static_cast<typed_operation const*>(what)->combine(left, right, n);

@@ -1,7 +1,7 @@
 /// protocol/counts - what an engine counts of its own work: for figures (stack/figures.hpp), never for decisions.
 ///
 ///        send_now      tried, and `declined` where the long way had to be taken    sent by it: tried - declined
-///        long way      sent[way]            deliver                   received[way]
+///        long way      sent[way]            deliver, take_kept        received[way]
 ///        receive_now   taken_now            keep                      kept
 ///
 ///   Each number only grows. A message is counted when it is handed to the wire, or to its receive; its bytes are those of its

@@ -129,10 +129,7 @@ public:
     }
     request* take_errand() noexcept;
     bool has_errand() const noexcept { return errands_left_.load(std::memory_order_relaxed) != 0; } // order: a hint
-    void finish(request& r, status how) noexcept {
-        r.result.how = how;
-        complete(r);
-    }
+    void finish(request& r, status how) noexcept { r.result.how = how, complete(r); }
 
     /// Does a transport of the route reach the peer? Ask before the first send to it, or receive from it, by the long way.
     bool reaches(rank r) noexcept { return at(r).wire != wires_type::none; }
@@ -140,9 +137,9 @@ public:
     std::string why_not(rank r) { return wires_.why_not(r); }
 
     // --- the fast paths: everything at hand, nothing in the way, or nothing done -------------------------------------------
-    /// The whole of a small standard send. False: take the long way.
-    [[gnu::always_inline]] inline bool send_now(rank to, context_id context, tag label, void const* data,
-                                                std::size_t n) noexcept;
+    /// The whole of a small standard send. False: take the long way. in_round: by a task, whose round of progress goes on.
+    [[gnu::always_inline]] inline bool send_now(rank to, context_id context, tag label, void const* data, std::size_t n,
+                                                bool in_round = false) noexcept;
     /// Looks at one peer's wire until something comes, `looks` times at most. What came is the wanted message, received into data,
     /// or was handled. Only while quiet().
     static constexpr unsigned looks = 16; // a round of the caller's costs as much as several looks
@@ -151,6 +148,8 @@ public:
     /// The same with one look, where that is cheap.
     [[gnu::always_inline]] inline received look_now(rank from, context_id context, tag label, void* data,
                                                     std::size_t capacity) noexcept;
+    /// The earliest message that fits, where it is kept here as a whole, and nobody waits for its match.
+    received take_kept(envelope const& wanted, std::span<std::byte> into) noexcept;
     /// No receive is posted and nothing unexpected is kept: the next fitting frame is the match.
     bool quiet() const noexcept { return matching_.quiet(); }
 

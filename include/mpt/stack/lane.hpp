@@ -58,7 +58,7 @@ public:
 
     lane(lane_context<world_type> const& context, protocol::engine_limits const& limits, wait_facts const& facts,
          memory_source memory)
-        : world_{context.world}, job_{context.job}, heap_{context.heap}, facts_{&first_facts_}, looks_{looks_of(facts)},
+        : world_{context.world}, job_{context.job}, heap_{context.heap}, facts_{&first_facts_}, looks_{looks_of(facts, false)},
           first_facts_{facts}, variables_{context.config}, parts_{std::make_shared<mem::parts>(context.heap)},
           lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {
         if constexpr (requires { lock_.by_mutex(); })
@@ -78,8 +78,9 @@ public:
     /// peer: whose next message ends it, if one rank's does: that one is looked at first, and most.
     template <class Done>
     void wait(waiting const& about, Done&& done, protocol::request* over = nullptr, rank peer = any_source) {
-        if (peer != any_source && is_soon_over(done, peer)) return;
-        typename Stack::wait_type w{facts()};
+        auto const idle = facts().scarce && yields_.are_idle();
+        if (idle == facts().scarce && is_soon_over(done, peer)) return;
+        typename Stack::wait_type w{idle ? unshared(facts()) : facts()};
         bool spins = true;
         nanoseconds came_back{}; // from the last yield
         telling said{job_.record(job_.me()).waiting, world_};
@@ -220,8 +221,8 @@ public:
     void tune(protocol::engine_limits const& limits, wait_facts const& facts) {
         engine_.tune(limits);
         tunings_.push_back(std::make_unique<wait_facts>(facts));
-        facts_.store(tunings_.back().get(), std::memory_order_release); // sync(lane.facts): release
-        looks_.store(looks_of(facts), std::memory_order_relaxed);       // order: as above
+        facts_.store(tunings_.back().get(), std::memory_order_release);  // sync(lane.facts): release
+        looks_.store(looks_of(facts, false), std::memory_order_relaxed); // order: as above
     }
     /// Adds this lane's figures.
     void add_to(figures& f) {
@@ -260,12 +261,11 @@ public:
 private:
     /// Looks a few times where the message will come that is waited for, before a longer wait is prepared.
     template <class Done> bool is_soon_over(Done& done, rank peer) {
-        if (facts().scarce) return false;
         visitor look{world_, lock_, nullptr};
         for (int i = 0; i < 4; ++i) {
             visit const inside{look};
             if (!inside || over_) return false;
-            if (engine_.progress_with(peer) != 0) {
+            if ((peer != any_source ? engine_.progress_with(peer) : engine_.progress()) != 0) {
                 if (done(engine_)) return true;
             } else say_in_vain(lock_);
         }
@@ -301,6 +301,8 @@ private:
             auto const left = came_back == nanoseconds{} ? world_.now() : came_back;
             give_way();
             dear = yields_.took((came_back = world_.now()) - left);
+            auto const n = looks_of(facts(), yields_.were_idle());
+            if (n != looks()) looks_.store(n, std::memory_order_relaxed); // order: as above
         }
         if (dear) [[unlikely]]
             w = typename Stack::wait_type{asleep(facts())};
@@ -331,6 +333,8 @@ private:
             }
             show_kept();
         }
+        bool const rank_sleeps = bell && all_.size() < 2 && !here_.is_crowded();
+        if (rank_sleeps) job_.fall_asleep();
         auto const before = world_.now();
         bool const out = bell && all_.size() > 1 && crowd_->look_out(); // one sleeper of a rank looks at all lanes early
         if (place) place->sleep(world_, longest_nap(w.nap(), false));
@@ -338,6 +342,7 @@ private:
         else return world_.sleep_for(a_break), false;
         if (out) crowd_->look_no_more();
         auto const slept = world_.now() - before;
+        if (rank_sleeps) job_.wake_up();
         guard g{lock_};
         if (bell) engine_.disarm(over);
         else if (engine_.berths().leave(*place)) w.reset();
@@ -366,7 +371,9 @@ private:
         return looks_out ? std::min(wished, 4 * a_break) : wished;
     }
 
-    static std::uint32_t looks_of(wait_facts const& f) noexcept { return f.scarce ? 16 : f.spins; }
+    static std::uint32_t looks_of(wait_facts const& f, bool idle) noexcept {
+        return !f.scarce ? f.spins : idle ? unshared(f).spins : 16;
+    }
 
     [[no_unique_address]] world_type world_;
     boot::job& job_;

@@ -13,9 +13,7 @@
 
 namespace mpt::inline v0 {
 
-using protocol::outcome;
-
-using protocol::send_mode;
+using protocol::outcome, protocol::send_mode;
 
 template <class Stack> class channel {
     using engine_type = typename Stack::engine_type;
@@ -353,7 +351,8 @@ private:
     [[gnu::always_inline]] protocol::received look(engine_type& e, rank from, tag label, std::byte* into, std::size_t room,
                                                    bool& going) const noexcept {
         going = e.quiet();
-        if (!going) return {};
+        if (!going) [[unlikely]]
+            return e.take_kept({context_, from, label}, {into, room});
         auto const seen = e.receive_now(from, context_, label, into, room);
         if (!seen && lane_->looked_in_vain()) [[unlikely]]
             going = false; // others look already: see lane::wait

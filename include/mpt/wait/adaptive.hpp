@@ -4,6 +4,8 @@
 ///        CPUs are scarce                   yield x yields --> sleep, sleep, ...
 ///        a poll found something: back to the left
 ///
+///   Where the last yields found nobody who wants the CPU, the lane calls it ours for a wait (stack/lane.hpp, wait/yields.hpp).
+///
 ///   Why     docs/design.md, Waiting: where ranks outnumber CPUs whoever we wait for needs ours, and a yield hands it over
 ///           for 0.63 us; a futex at once costs ten times the barrier. Where they do not, a yield is a wasted system call
 ///           and `pause` doubles the latency.

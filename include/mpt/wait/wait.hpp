@@ -42,6 +42,14 @@ constexpr wait_facts asleep(wait_facts f) noexcept {
     return f;
 }
 
+/// The same for a wait on a CPU that nobody else wants just now, whoever shares it: some looks come first.
+constexpr wait_facts unshared(wait_facts f) noexcept {
+    constexpr std::uint32_t looks = 64;
+    f.scarce = false;
+    f.spins = f.spins < looks ? f.spins : looks;
+    return f;
+}
+
 /// The bound that every policy puts on a nap: a lost peer, or memory that peers write without ringing, is seen within a second.
 constexpr nanoseconds bounded_nap(nanoseconds wished) noexcept {
     constexpr nanoseconds least{1'000}, most{1'000'000'000};

@@ -117,6 +117,19 @@ engine<World, Route, Use>::look_now(rank from, context_id context, tag label, vo
         });
 }
 
+template <class World, class Route, protocol_set Use>
+received engine<World, Route, Use>::take_kept(envelope const& wanted, std::span<std::byte> into) noexcept {
+    auto* const hook = matching_.find(wanted);
+    if (!hook || entry_of(hook)->kind != op::e0) return {};
+    auto& a = *entry_of(hook);
+    matching_.remove(a);
+    received const got{static_cast<std::int32_t>(a.size), a.label};
+    copy_bytes(into.data(), a.buffer, std::min<std::size_t>(a.size, into.size()));
+    counts_.received[static_cast<unsigned>(way::frame)].count(a.size);
+    release(a);
+    return got;
+}
+
 // --- frames ---------------------------------------------------------------------------------------------------------------
 
 /// The sink of a round of progress: what most frames are is inlined there, whatever its size, and makes no call.

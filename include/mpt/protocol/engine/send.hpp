@@ -87,11 +87,13 @@ auto engine<World, Route, Use>::push_e1(E& wire, request& r, bool& no_loan) noex
 }
 
 template <class World, class Route, protocol_set Use>
-bool engine<World, Route, Use>::send_now(rank to, context_id context, tag label, void const* data, std::size_t n) noexcept {
+bool engine<World, Route, Use>::send_now(rank to, context_id context, tag label, void const* data, std::size_t n,
+                                         bool in_round) noexcept {
     auto& p = at(to);
     if (!p.clear) [[unlikely]]
         return false;
-    if (++counts_.tried % 64 == 0) [[unlikely]]
+    auto const tries = ++counts_.tried;
+    if (!in_round && tries % 64 == 0) [[unlikely]]
         progress(); // a sender that never receives must still hear "throttle"
     return with(
         p, [&]<class E>(E & wire) __attribute__((always_inline)) {

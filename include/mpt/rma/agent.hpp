@@ -6,8 +6,8 @@
 ///        answer <------ an ordinary message ------------   where the letter names a tag
 ///
 ///   A window of memory that not all reach has an agent at each rank whose memory it is, on the window's lane and in its context,
-///   started when the window is made and ended when it is freed. It sleeps on a bell of its own, not on the lane's, so that the
-///   program's messages do not wake it. A thread of the program that waits may do its work: help().
+///   there when the window is made and gone when it is freed; its thread stays (rma/clerk.hpp). That sleeps on a bell of its own, not on the
+///   lane's, so that the program's messages do not wake it. A thread of the program that waits may do its work: help().
 ///
 ///   Small operations, and long updates, need no letter while a thread of the program waits: rma/active_message.hpp. The agent owns what
 ///   serves them: all who change elements for others take turns, and count as one thread where rows are somebody's (rma/rows.hpp).
@@ -20,10 +20,8 @@
 ///             a letter without an answer may be, where its frame came after the ring; its confirmation has one.
 ///   Order     the frame is published before the ring, and taken after arm(): world/bell.hpp.
 ///   Threads   the program's threads share the window's lane with it: its lock must be one for threads.
-///   Ending    the job's end ends it. stop() may only come when no letter is under way.
+///   Ending    the job's end ends it. It may only go when no letter is under way.
 ///   Memory    256 KiB once data were read through the kernel.
-///   Cost      while it sleeps, a look after 10 ms, and after twice as long each time that nobody has rung, up to a second: many
-///             ranks on few CPUs do not spend them on agents that nobody asks.
 ///   Tests     test/rma_agent_test.cpp, and by test/rma_random_test.cpp over streams
 #pragma once
 #include <algorithm>
@@ -35,11 +33,11 @@
 
 #include <mpt/lock/pthread.hpp>
 #include <mpt/rma/agent/letter.hpp>
+#include <mpt/rma/clerk.hpp>
 #include <mpt/rma/element.hpp>
 #include <mpt/rma/memory.hpp>
 #include <mpt/stack/p2p.hpp>
 #include <mpt/stack/runtime.hpp>
-#include <mpt/world/helper.hpp>
 
 namespace mpt::inline v0::rma {
 
@@ -63,47 +61,33 @@ inline constexpr tag ask_tag{3};
 
 template <class Stack> class window;
 
-template <class Stack> class agent final : wait_hook {
+template <class Stack> class agent final : wait_hook, duty {
     using world_type = typename Stack::world_type;
-    static constexpr nanoseconds shortest_nap{10'000'000}, longest_nap{1'000'000'000};
-    static constexpr int patience = 64; // looks before it sleeps: who asks once mostly asks again
 
     window<Stack>& of_;
     channel<Stack> wire_;
     control<world_type>& control_;
     exposed_memory const& memory_;
-    boot::job& job_;
     wait_hooks<world_type>& hooks_;
-    [[no_unique_address]] world_type world_{};
-    typename world_type::atomics::template atomic<bool> stop_{false};
     using turn_type = typename lock::pthread::template type<world_type>;
     turn_type turn_{};                  // to take letters and do them: the agent, or a thread of the program that helps it
     turn_type change_{};                // to change elements that others have asked for
     std::unique_ptr<std::byte[]> afar_; // who has change_: data that the kernel reads, and what was there
     std::vector<std::byte> letter_, answer_;
     std::map<std::int32_t, std::uint32_t> refused_; // by sender
-    nanoseconds nap_ = shortest_nap;
-    std::uint32_t armed_ = 0; // the bell's word at the last nap
-    int looks_ = 0;           // in a row that found nothing
-    typename world_type::atomics::template atomic<bool> awake_{true};
-    std::uint32_t called_ = 0; // as control::called was, for who waits
-    world::helper thread_;     // the last: it begins at once
+    std::uint32_t called_ = 0;                      // as control::called was, for who waits
+    clerk<Stack>& by_;
 
 public:
-    /// Of a window that knows all of its own.
-    explicit agent(window<Stack>& w)
-        : of_{w}, wire_{w.wire_}, control_{*w.control_}, memory_{w.memory_}, job_{w.run_->job()}, hooks_{w.run_->hooks()},
-          thread_{[this] { this->run(); }} {
-        try {
-            hooks_.add(*this);
-        } catch (...) {
-            stop();
-            throw;
-        }
+    /// Of a window that knows all of its own, whose control block the clerk's is.
+    agent(window<Stack>& w, clerk<Stack>& by)
+        : of_{w}, wire_{w.wire_}, control_{by.desk()}, memory_{w.memory_}, hooks_{w.run_->hooks()}, by_{by} {
+        hooks_.add(*this);
+        by_.serve(*this);
     }
     ~agent() {
         hooks_.remove(*this);
-        stop();
+        by_.leave();
     }
     agent(agent const&) = delete;
 
@@ -123,43 +107,14 @@ private:
         typename turn_type::node& place;
         ~in_turn() { turn.release(place); }
     };
-    void run() noexcept {
-        try {
-            while (!stopped()) {
-                if (!do_next()) rest();
-            }
-        } catch (error const& e) {
-            // The job is over, and so are we; or we cannot go on, and who waits for us would wait for ever.
-            if (!job_.aborted()) job_.abort(1, e.what());
-        } catch (std::bad_alloc const&) { job_.abort(1, "mpt: no memory for a one-sided operation's data"); }
-    }
-    void stop() noexcept {
-        stop_.store(true, std::memory_order_release); // sync(rma.stop): release
-        control_.agent.ring(world_, job_.fences());
-    }
-    bool stopped() const noexcept { return stop_.load(std::memory_order_acquire); } // sync(rma.stop): acquire
-
-    /// Does the next letter. False: there is none.
-    bool do_next() {
+    /// The next letter.
+    bool do_next() override {
         typename turn_type::node place;
         turn_.acquire(place);
         in_turn const mine{turn_, place};
         auto* const a = wire_.improbe(any_source, ask_tag);
-        if (a) serve(*a), looks_ = 0;
+        if (a) serve(*a);
         return a != nullptr;
-    }
-    void rest() {
-        if (++looks_ <= patience) return world_.yield();
-        auto const armed = control_.agent.arm(job_.fences());
-        if (!do_next() && !stopped()) sleep(armed);
-        looks_ = 0;
-    }
-    /// The bell's word has changed since the last nap: somebody rang.
-    void sleep(std::uint32_t armed) {
-        nap_ = std::exchange(armed_, armed) == armed ? std::min(2 * nap_, longest_nap) : shortest_nap;
-        awake_.store(false, std::memory_order_relaxed); // order: an estimate
-        control_.agent.sleep(world_, armed, nap_);
-        awake_.store(true, std::memory_order_relaxed); // order: an estimate
     }
     void serve(protocol::arrival& a) {
         letter_.resize(static_cast<std::size_t>(a.size));
@@ -202,8 +157,7 @@ private:
         auto const called = control_.called.load(std::memory_order_relaxed); // order: a hint
         std::size_t done = std::exchange(called_, called) != called;
         for (auto& line : control_.asked)
-            if (line.try_begin())
-                line.end(execute(line.message()), awake_.load(std::memory_order_relaxed)), ++done; // order: an estimate
+            if (line.try_begin()) line.end(execute(line.message()), by_.is_awake()), ++done;
         return done;
     }
     /// False: it is not for our memory, or there is no memory for it. Nothing was done then.

@@ -20,6 +20,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 
 #include <mpt/core/types.hpp>
@@ -42,22 +43,31 @@ namespace detail {
 enum class way : std::uint8_t { mapped, shared, kernel, agent };
 
 /// What the others must reach of a rank's part beside its memory: a block of the arena.
-template <class World> struct control {
+template <class World> struct control_parts {
     using atomics = typename World::atomics;
 
     alignas(line_pair) lock_word<atomics> lock; // epochs: MPI_Win_lock and its kin
     // World ranks, plus 1, that wait for it: whose bells its next giver rings. Who finds no place looks again after every nap.
     std::array<typename atomics::template atomic<std::int32_t>, 8> waiting{};
-    alignas(line_pair) lock_word<atomics> wide;    // elements that no processor changes at once (rma/element.hpp)
-    alignas(line_pair) world::bell<World> agent{}; // rung by who has sent the agent a letter
+    alignas(line_pair) lock_word<atomics> wide; // elements that no processor changes at once (rma/element.hpp)
     // Counted up by who was not answered in time: a thread that sleeps in a wait looks about once more.
-    typename atomics::template atomic<std::uint32_t> called{0};
+    alignas(line_pair) typename atomics::template atomic<std::uint32_t> called{0};
     letters_under_way<atomics> letters{};        // to this rank's agent
     alignas(line_pair) rma::rows<World> rows;    // of this part
     alignas(line_pair) rma::stays<World> stays;  // of this rank's threads, in whatever part
     std::array<active_line<atomics>, 8> asked{}; // of who waits here
 };
-static_assert(sizeof(control<world::native>) == 29 * line_pair);
+template <class World> struct control : control_parts<World> {
+    alignas(line_pair) world::bell<World> agent{}; // rung by who has sent the agent a letter
+
+    /// As at first, for the next window: but the bell, on which somebody may sleep.
+    void renew() noexcept {
+        auto* const parts = static_cast<control_parts<World>*>(this);
+        std::destroy_at(parts);
+        std::construct_at(parts);
+    }
+};
+static_assert(sizeof(control<world::native>) == 30 * line_pair);
 
 /// Which memory is attached to a rank's part of a dynamic window: written by its threads, read by all.
 template <class World> class attachments {

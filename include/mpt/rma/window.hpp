@@ -26,7 +26,7 @@
 ///             and post, wait and test, who may be another.
 ///             No lock is taken, and no line written that they share, for what is mapped (accumulates: by 16 of a rank) or what the
 ///             kernel copies; letters to agents go by the lane's lock.
-///   Limit     memory is per rank of the group: 128 bytes for each target; and 2 KiB.
+///   Limit     memory is per rank of the group: 128 bytes for each target; 4 KiB, and 24 KiB from the fourth fence on.
 ///   Tests     test/rma_window_test.cpp, test/rma_random_test.cpp    Source MPI-4.1 chapter 12.
 #pragma once
 #include <algorithm>
@@ -227,13 +227,13 @@ private:
     static constexpr bool may_read_memory() noexcept {
         return std::ranges::any_of(Stack::route_type::facts, [](auto const& f) { return f.cross_process && f.reads; });
     }
-    coll::team<Stack> team() noexcept { return {wire_, who_, me_, rooted_calls_}; }
-    card make_own(wanted const& w);
+    coll::team<Stack> team() noexcept { return {wire_, who_, me_, rooted_calls_, &shared_}; }
+    card make_own(coll::team<Stack> const& parent, wanted const& w);
     template <class T> T* make_block();
-    void get_memory(wanted const& w);
-    std::uint64_t wanted_here(wanted const& w);
-    std::vector<card> exchange(card const& mine, std::string const& why_not);
-    template <class F> void agree(F f);
+    void get_memory(coll::team<Stack> const& parent, wanted const& w);
+    std::uint64_t wanted_here(coll::team<Stack> const& parent, wanted const& w);
+    std::vector<card> exchange(coll::team<Stack> const& parent, card const& mine, std::string const& why_not);
+    template <class F> void agree(coll::team<Stack> const& parent, F f);
     void know_all(std::vector<card>& all, wanted const& w);
     void place_shared(std::vector<card>& all, bool contiguous);
     void find(target_type& t, card const& c, rank r);
@@ -348,6 +348,7 @@ private:
     rank me_;
     flavor how_;
     std::uint32_t rooted_calls_ = 0;
+    coll::meeting shared_; // memory for its fences
     channel<Stack> wire_;
     part own_;
     std::span<std::byte> allocated_; // ours to give back
@@ -361,6 +362,7 @@ private:
     std::uint64_t probe_[2]{}; // what others read to see that the kernel lets them
     std::unique_ptr<target_type[]> targets_;
     exposed_memory memory_;
+    std::shared_ptr<rma::clerk<Stack>> clerk_; // whose desk the control block is then
     std::unique_ptr<rma::agent<Stack>> agent_;
 
     atomic<bool> open_to_all_{false}, nobody_locked_{false};

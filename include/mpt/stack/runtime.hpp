@@ -17,6 +17,7 @@
 ///   Tests    test/stack_runtime_test.cpp
 #pragma once
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -39,6 +40,10 @@
 #include <mpt/wait/cpus.hpp>
 
 namespace mpt::inline v0 {
+
+namespace rma {
+template <class Stack> class clerk;
+}
 
 enum class beginning : std::uint8_t { together, alone };
 
@@ -137,6 +142,19 @@ public:
 
     /// What its threads do for others while they wait.
     wait_hooks<world_type>& hooks() noexcept { return hooks_; }
+    /// Threads that work for windows, while they have none. keep: false: there are enough of them.
+    bool keep(std::shared_ptr<rma::clerk<Stack>> const& c) noexcept {
+        return lanes_.front()->enter([&](auto&) {
+            auto const place = std::ranges::find(clerks_, nullptr);
+            return place != clerks_.end() && (*place = c, true);
+        });
+    }
+    std::shared_ptr<rma::clerk<Stack>> take_clerk() noexcept {
+        return lanes_.front()->enter([this](auto&) {
+            auto const one = std::ranges::find_if(clerks_, [](auto const& c) { return c != nullptr; });
+            return one == clerks_.end() ? nullptr : std::exchange(*one, nullptr);
+        });
+    }
 
     /// Memory that peers reach by plain loads and stores: whole pages, zeroed, untouched. Throws mpt::error(no_memory) with the
     /// numbers when it exceeds the slice or what the machine (its cgroup) has left.
@@ -196,6 +214,7 @@ public:
     void leave() {
         if (left_) return;
         left_ = true;
+        dismiss_clerks();
         drain();
         leave_marks();
         meet_serving({wait_for::finalize}); // a peer may need us until it has arrived
@@ -205,12 +224,16 @@ public:
     }
     /// Finishes every send, and meets nobody.
     void depart() {
+        dismiss_clerks();
         drain();
         tell_memory();
         job_.leave();
     }
 
 private:
+    void dismiss_clerks() {
+        while (take_clerk()) {}
+    }
     void drain() {
         for (auto& l : lanes_) l->wait({wait_for::finalize}, [](auto& engine) { return engine.drained(); });
     }
@@ -346,6 +369,7 @@ private:
     crowd waiting_{room_for_waiting()}; // in all lanes, which look at it to their end
     wait_hooks<world_type> hooks_;      // the same
     std::vector<std::unique_ptr<lane<Stack>>> lanes_;
+    std::array<std::shared_ptr<rma::clerk<Stack>>, 4> clerks_; // that have no window; the first lane's lock keeps them
     std::once_flag told_;
     native_atomics::atomic<std::uint32_t> contexts_{3}; // drawn here, and the fixed ones
     bool met_ = false, left_ = false;

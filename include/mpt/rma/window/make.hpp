@@ -25,11 +25,11 @@ window<Stack>::window(runtime<Stack>& run, context_id context, coll::team<Stack>
     card mine;
     std::string why_not;
     try {
-        mine = make_own(w);
+        mine = make_own(parent, w);
     } catch (error const& e) { mine.failed = 1, why_not = e.what(); }
     try {
-        auto all = exchange(mine, why_not);
-        agree([&] { know_all(all, w); });
+        auto all = exchange(parent, mine, why_not);
+        agree(parent, [&] { know_all(all, w); });
     } catch (...) {
         agent_.reset();
         give_back();
@@ -71,6 +71,8 @@ template <class Stack> void window<Stack>::free() {
 
 /// After this nobody looks at what is this rank's.
 template <class Stack> void window<Stack>::give_back() noexcept {
+    if (clerk_ && run_->keep(clerk_)) control_ = nullptr;
+    clerk_.reset();
     if (control_) run_->heap().free_object(std::exchange(control_, nullptr));
     if (attached_) run_->heap().free_object(std::exchange(attached_, nullptr));
     if (desk_) run_->heap().free_object(std::exchange(desk_, nullptr));
@@ -83,15 +85,13 @@ template <class Stack> template <class T> T* window<Stack>::make_block() {
     if (auto* const block = heap.object(sizeof(T), alignof(T))) return new (block) T{};
     throw error{errc::no_memory, "mpt: no memory for a window's control block: " + heap.why_refused() + '.'};
 }
-template <class Stack> card window<Stack>::make_own(wanted const& w) {
+template <class Stack> card window<Stack>::make_own(coll::team<Stack> const& parent, wanted const& w) {
     auto& heap = run_->heap();
-    get_memory(w);
-    control_ = make_block<control<world_type>>();
+    get_memory(parent, w);
     probe_[0] = run_->world().random(), probe_[1] = run_->world().random();
 
     card c;
     c.base = reinterpret_cast<std::uintptr_t>(own_.base), c.size = own_.size, c.unit = own_.unit;
-    c.control_at = heap.refer(control_).offset;
     c.locked = w.rows_locked;
     if (how_ == flavor::dynamic) c.memory_at = heap.refer(attached_ = make_block<attachments<world_type>>()).offset;
     auto const slice = heap.whole();
@@ -102,27 +102,32 @@ template <class Stack> card window<Stack>::make_own(wanted const& w) {
         c.memory_of = run_->me();
         c.memory_at = heap.refer(own_.base).offset;
     }
+    if (needs_agent(c) && (clerk_ = run_->take_clerk())) {
+        control_ = &clerk_->desk();
+        control_->renew();
+    } else control_ = make_block<control<world_type>>();
+    c.control_at = heap.refer(control_).offset;
     c.pid = smp::own_process();
     c.probe_at = reinterpret_cast<std::uintptr_t>(probe_), c.probe[0] = probe_[0], c.probe[1] = probe_[1];
     return c;
 }
 
-template <class Stack> void window<Stack>::get_memory(wanted const& w) {
+template <class Stack> void window<Stack>::get_memory(coll::team<Stack> const& parent, wanted const& w) {
     own_ = {w.memory.data(), w.how == flavor::create ? w.memory.size() : w.size, w.unit};
     if (w.how == flavor::dynamic) own_ = {nullptr, ~std::uint64_t{0}, 1};
     if (w.how != flavor::allocate && w.how != flavor::shared) return;
     auto const spare = w.alignment - 1;
-    if (auto const n = wanted_here(w); n != 0)
+    if (auto const n = wanted_here(parent, w); n != 0)
         allocated_ = run_->allocate(bytes{n > ~spare ? n : n + spare}, w.place ? *w.place : run_->allocation_wish(),
                                     mem::purpose::windows);
     own_.base = allocated_.data() + (-reinterpret_cast<std::uintptr_t>(allocated_.data()) & spare);
 }
 
 /// How much memory this rank has to allocate: its own part, or, where shared parts follow each other, all of them or nothing.
-template <class Stack> std::uint64_t window<Stack>::wanted_here(wanted const& w) {
+template <class Stack> std::uint64_t window<Stack>::wanted_here(coll::team<Stack> const& parent, wanted const& w) {
     if (w.how != flavor::shared || !w.contiguous) return w.size;
     std::vector<std::uint64_t> sizes(static_cast<std::size_t>(size()));
-    coll::allgather(team(), source{&w.size, sizeof w.size},
+    coll::allgather(parent, source{&w.size, sizeof w.size},
                     coll::blocks{std::as_writable_bytes(std::span{sizes}), sizeof w.size});
     std::uint64_t sum = 0;
     for (auto const n : sizes)
@@ -132,9 +137,10 @@ template <class Stack> std::uint64_t window<Stack>::wanted_here(wanted const& w)
 }
 
 // --- what is the others' ------------------------------------------------------------------------------------------------------------
-template <class Stack> std::vector<card> window<Stack>::exchange(card const& mine, std::string const& why_not) {
+template <class Stack>
+std::vector<card> window<Stack>::exchange(coll::team<Stack> const& parent, card const& mine, std::string const& why_not) {
     std::vector<card> all(static_cast<std::size_t>(size()));
-    coll::allgather(team(), source{&mine, sizeof mine}, coll::blocks{std::as_writable_bytes(std::span{all}), sizeof mine});
+    coll::allgather(parent, source{&mine, sizeof mine}, coll::blocks{std::as_writable_bytes(std::span{all}), sizeof mine});
     if (!why_not.empty()) throw error{errc::no_memory, why_not};
     for (std::size_t r = 0; r < all.size(); ++r)
         if (all[r].failed != 0)
@@ -144,7 +150,7 @@ template <class Stack> std::vector<card> window<Stack>::exchange(card const& min
 
 /// Collective: f(), and whether it went well on all ranks. Where it did not, who failed throws what it did, and the others throw what the
 /// first of them did, with its rank.
-template <class Stack> template <class F> void window<Stack>::agree(F f) {
+template <class Stack> template <class F> void window<Stack>::agree(coll::team<Stack> const& parent, F f) {
     auto code = errc::no_memory;
     std::string why_not;
     std::exception_ptr failure;
@@ -157,12 +163,12 @@ template <class Stack> template <class F> void window<Stack>::agree(F f) {
     }
     verdict const mine{failure ? 1u : 0u, static_cast<std::uint32_t>(why_not.size()), static_cast<std::uint64_t>(code)};
     std::vector<verdict> all(static_cast<std::size_t>(size()));
-    coll::allgather(team(), source{&mine, sizeof mine}, coll::blocks{std::as_writable_bytes(std::span{all}), sizeof mine});
+    coll::allgather(parent, source{&mine, sizeof mine}, coll::blocks{std::as_writable_bytes(std::span{all}), sizeof mine});
     auto const first = std::ranges::find_if(all, [](verdict const& v) { return v.failed != 0; });
     if (first == all.end()) return;
     rank const who = static_cast<std::int32_t>(first - all.begin());
     why_not.resize(first->length);
-    coll::broadcast(team(), std::as_writable_bytes(std::span{why_not}), who);
+    coll::broadcast(parent, std::as_writable_bytes(std::span{why_not}), who);
     if (failure) std::rethrow_exception(failure);
     if (why_not.starts_with("mpt: ")) why_not.erase(0, 5);
     throw error{static_cast<errc>(first->code),
@@ -244,7 +250,8 @@ template <class Stack> void window<Stack>::start_agent() {
         throw error{errc::usage,
                     "mpt: a window of memory that others cannot reach needs a thread beside the program's, and this "
                     "stack's lock is none"};
-    agent_ = std::make_unique<rma::agent<Stack>>(*this);
+    if (!clerk_) clerk_ = std::make_shared<clerk<Stack>>(*run_, *control_);
+    agent_ = std::make_unique<rma::agent<Stack>>(*this, *clerk_);
 }
 
 template <class Stack> part window<Stack>::shared(rank r) const {

@@ -26,6 +26,13 @@ void pause_for(std::int64_t nanoseconds) {
     ::nanosleep(&pause, nullptr);
 }
 
+/// All come to it, and none sleeps meanwhile, for then it would be nowhere.
+template <class Communicator> void meet_awake(Communicator& world) {
+    auto met = world.ibarrier();
+    while (!met.test()) std::this_thread::yield();
+    met.wait();
+}
+
 TEST(apart, a_rank_that_waits_leaves_the_cpu_of_another_and_may_go_where_it_might_go_before) {
     mpt::environment<> env;
     auto world = env.world();
@@ -36,12 +43,12 @@ TEST(apart, a_rank_that_waits_leaves_the_cpu_of_another_and_may_go_where_it_migh
     CPU_ZERO(&one);
     CPU_SET(static_cast<std::size_t>(first_of(all)), &one);
     allow(one); // both
-    world.barrier();
+    meet_awake(world);
     if (world.rank() == 0) job.keep_apart(); // has been seen there, and has nowhere to go
     EXPECT_EQ(::sched_getcpu(), first_of(all));
-    world.barrier();
+    meet_awake(world);
     if (world.rank() == 1) {
-        pause_for(2'000'000); // the barriers' waits may have looked just now
+        pause_for(2'000'000); // the waits may have looked just now
         auto& seen = job.record(mpt::rank{0}).cpu;
         EXPECT_EQ(static_cast<int>(seen.load(std::memory_order_relaxed)) - 1, first_of(all)); // order: a hint
         // Free to go again, and in the same breath it is asked to: the system itself has had no reason to move it.
@@ -51,7 +58,7 @@ TEST(apart, a_rank_that_waits_leaves_the_cpu_of_another_and_may_go_where_it_migh
         auto const now = allowed();
         EXPECT_TRUE(CPU_EQUAL(&now, &all));
     }
-    world.barrier();
+    meet_awake(world);
     allow(all);
 }
 
@@ -74,7 +81,7 @@ TEST(apart, threads_that_wait_leave_the_cpus_of_another_rank_and_may_go_where_th
     allow(one); // both, and their threads
     ASSERT_EQ(owner(all, first_of(all)), 0);
     if (world.rank() == 0) job.keep_together(); // is seen on a CPU of its own
-    world.barrier();
+    meet_awake(world);
     if (world.rank() == 1)
         for (int i = 0; i < 3; ++i) // each looks for itself, at once
             std::thread{[&] {
@@ -85,15 +92,8 @@ TEST(apart, threads_that_wait_leave_the_cpus_of_another_rank_and_may_go_where_th
                 auto const now = allowed();
                 EXPECT_TRUE(CPU_EQUAL(&now, &all));
             }}.join();
-    world.barrier();
+    meet_awake(world);
     allow(all);
-}
-
-/// All come to it, and none sleeps meanwhile, for then it would be nowhere.
-template <class Communicator> void meet_awake(Communicator& world) {
-    auto met = world.ibarrier();
-    while (!met.test()) std::this_thread::yield();
-    met.wait();
 }
 
 TEST(apart, where_cpus_are_scarce_ranks_spread_until_none_has_two_less) {

@@ -18,7 +18,7 @@ consteval auto rows_of_engine() {
             "lanes of an environment: rings, matching and progress of their own", "one lane costs nothing"),
 
         count ("MPT_SPIN", 2000, 0, 1'000'000'000, local,
-            "empty polls before the first yield, where CPUs are not scarce", guess),
+            "empty polls before the first yield, where CPUs are not scarce; where they are, 64 of them while nobody wants the CPU", guess),
         count ("MPT_YIELD", 200, 0, 1'000'000'000, local,
             "empty polls, each with a yield, before the first sleep", guess),
         count ("MPT_NAP", 2000, 1, 1'000'000, local,

@@ -48,6 +48,8 @@ TEST_F(rma_clerk, one_serves_window_after_window) {
             EXPECT_EQ(kept.get(), first);
             EXPECT_TRUE(run.keep(kept));
         }
+        run.leave();
+        EXPECT_FALSE(run.take_clerk()) << "no thread of ours outlives the rank's leave";
     });
 }
 TEST_F(rma_clerk, of_many_windows_a_few_stay) {

@@ -96,6 +96,16 @@ TEST(apart, threads_that_wait_leave_the_cpus_of_another_rank_and_may_go_where_th
     allow(all);
 }
 
+/// Asks again and again for another CPU, where it may use them all.
+void go_elsewhere(mpt::boot::job& job, cpu_set_t const& all) {
+    auto const here = ::sched_getcpu();
+    allow(all);
+    for (int tries = 0; ::sched_getcpu() == here && tries < 1000; ++tries) {
+        pause_for(1'000'000);
+        for (int i = 0; i < 100 && ::sched_getcpu() == here; ++i) job.keep_apart();
+    }
+}
+
 TEST(apart, where_cpus_are_scarce_ranks_spread_until_none_has_two_less) {
     mpt::environment<> env;
     auto world = env.world();
@@ -112,11 +122,7 @@ TEST(apart, where_cpus_are_scarce_ranks_spread_until_none_has_two_less) {
     meet_awake(world);
     for (auto const who : {3, 2}) { // from 4 and 0 to 3 and 1, and to 2 and 2
         if (world.rank() == who) {
-            allow(all);
-            for (int tries = 0; ::sched_getcpu() == first && tries < 1000; ++tries) {
-                pause_for(1'000'000);
-                for (int i = 0; i < 100 && ::sched_getcpu() == first; ++i) job.keep_apart();
-            }
+            go_elsewhere(job, all);
             EXPECT_NE(::sched_getcpu(), first);
             auto const now = allowed();
             EXPECT_TRUE(CPU_EQUAL(&now, &all));
@@ -158,11 +164,7 @@ TEST(apart, a_rank_that_sleeps_is_in_nobodys_way) {
     if (world.rank() >= 2) job.fall_asleep();
     meet_awake(world);
     if (world.rank() == 1) {
-        allow(all);
-        for (int tries = 0; ::sched_getcpu() == first && tries < 1000; ++tries) {
-            pause_for(1'000'000);
-            for (int i = 0; i < 100 && ::sched_getcpu() == first; ++i) job.keep_apart();
-        }
+        go_elsewhere(job, all);
         EXPECT_NE(::sched_getcpu(), first) << "the others' CPU is free";
     }
     meet_awake(world);

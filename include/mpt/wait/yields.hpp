@@ -40,7 +40,7 @@ public:
     static constexpr nanoseconds slice{700'000}, turn{100'000}, longest{1'400'000};
     static constexpr std::uint32_t most = 1024;
     /// One that nobody takes: the system call alone; a switch to another rank and back takes longer.
-    /// origin: AMD EPYC guests, us: 0.55 to 0.65, and 2.8 to 3.6 with a switch; 0.1 to 0.3 and 1.3 on CPUs of our own
+    /// origin: AMD EPYC guests, us: 0.55 to 0.65, and 2.8 to 3.6 with a switch to a program that yields and back
     static constexpr nanoseconds in_vain{1'000};
     static constexpr std::uint32_t waits = 32, row = 4; // one may be in vain where all others have just had their turns
 

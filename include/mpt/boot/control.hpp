@@ -64,17 +64,16 @@ struct control_record {
     alignas(4096) native::atomic<rank_state> state;
     std::int32_t pid;
     std::int32_t tid;
-    std::uint32_t rounds;                // meetings this rank came to; a later environment of the same rank counts on
-    std::int32_t exit_state;             // the launcher: wait status of the rank's process once it is gone
-    std::uint64_t layout;                // hash of the stack's wire layout
-    std::uint64_t configuration;         // hash of the job-wide configuration values
-    std::array<char, 104> stack_name;    // for the message when layouts differ
-    std::uint64_t slice_bytes;           // how much of its slice this rank uses
-    std::array<char, 1024> job_values;   // "NAME=value\n..." of the job-wide rows, for the message when they differ
-    std::array<address, 48> addresses;   // 16 lanes of three transports
-    std::array<std::uint64_t, 8> memory; // most bytes of each use, by a rank that leaves (stack/memory_report.hpp)
-    native::atomic<std::uint32_t>
-        cpu; // where the rank was when it last waited for long, and one more; 0: nowhere yet, or it sleeps
+    std::uint32_t rounds;                   // meetings this rank came to; a later environment of the same rank counts on
+    std::int32_t exit_state;                // the launcher: wait status of the rank's process once it is gone
+    std::uint64_t layout;                   // hash of the stack's wire layout
+    std::uint64_t configuration;            // hash of the job-wide configuration values
+    std::array<char, 104> stack_name;       // for the message when layouts differ
+    std::uint64_t slice_bytes;              // how much of its slice this rank uses
+    std::array<char, 1024> job_values;      // "NAME=value\n..." of the job-wide rows, for the message when they differ
+    std::array<address, 48> addresses;      // 16 lanes of three transports
+    std::array<std::uint64_t, 8> memory;    // most bytes of each use, by a rank that leaves (stack/memory_report.hpp)
+    native::atomic<std::uint32_t> cpu;      // where the rank last waited for long, and one more; 0: nowhere yet, or it sleeps
     native::atomic<std::uint32_t> speaks;   // by which facades it has begun: reports name calls as the program does
     alignas(line_pair) call_log calls;      // the collectives with a root that it called last, for those who wait for it
     alignas(line_pair) wait_record waiting; // what the rank waits for, for the hang report

@@ -53,22 +53,23 @@ type_signature append(type_signature a, type_signature b) noexcept {
     return {a.elements + b.elements, a.hash * power(b.elements) + b.hash};
 }
 type_signature repeat(type_signature a, std::int64_t count) noexcept {
+    if (count == 1) return a;
     type_signature result;
-    for (; count > 0; count >>= 1) {
-        if (count & 1) result = append(result, a);
-        if (count > 1) a = append(a, a);
+    for (auto shift = power(a.elements); count > 0; count >>= 1, shift *= shift) { // by as many elements as a has
+        if (count & 1) result = {result.elements + a.elements, result.hash * shift + a.hash};
+        if (count > 1) a = {a.elements + a.elements, a.hash * shift + a.hash};
     }
     return result;
 }
 
-type_node::type_node(std::vector<part> p, std::vector<datatype> c, datatype_contents how)
-    : parts{std::move(p)}, children{std::move(c)}, made{std::move(how)} {
+type_node::type_node(part_list&& p, std::vector<datatype>&& c, datatype_contents&& how)
+    : parts{std::move(p)}, inner{std::move(c)}, made{std::move(how)} {
     for (auto const& one : parts) take(one);
     close();
 }
 
 void type_node::take(part const& p) {
-    auto const& child = children[p.child].node();
+    auto const& child = children()[p.child].node();
     if (p.count == 0 || (child.elements == 0 && !child.marked)) return;
     take_bounds(p, child);
     if (child.elements == 0) return;
@@ -121,10 +122,10 @@ void type_node::close() {
     upper = sum(lower, sum(reach, gap));
 }
 
-datatype type_node::make(std::vector<part> parts, std::vector<datatype> children, datatype_contents how) {
+datatype type_node::make(part_list&& parts, std::vector<datatype>&& children, datatype_contents&& how) {
     return datatype{std::make_shared<type_node const>(std::move(parts), std::move(children), std::move(how))};
 }
-datatype type_node::make_resized(std::vector<part> parts, std::vector<datatype> children, datatype_contents how,
+datatype type_node::make_resized(part_list&& parts, std::vector<datatype>&& children, datatype_contents&& how,
                                  std::int64_t lower, std::int64_t extent) {
     auto node = std::make_shared<type_node>(std::move(parts), std::move(children), std::move(how));
     node->marked = true;
@@ -169,7 +170,7 @@ named_nodes make_named() {
 element_count first_elements(type_node const& n, std::int64_t bytes) noexcept {
     element_count got{0, bytes};
     for (auto const& p : n.parts) {
-        auto const& child = n.children[p.child].node();
+        auto const& child = n.children()[p.child].node();
         if (child.size == 0) continue;
         auto const whole = std::min(p.count, got.rest / child.size);
         got = {got.elements + whole * child.elements, got.rest - whole * child.size};

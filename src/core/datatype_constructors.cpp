@@ -10,6 +10,7 @@ namespace mpt::inline v0 {
 
 namespace {
 using detail::part;
+using detail::part_list;
 using detail::product;
 using detail::recorder;
 using detail::type_node;
@@ -27,8 +28,8 @@ void check_lengths(char const* call, datatype::values lengths, std::size_t displ
 }
 
 /// `count` blocks of `length`, `stride` bytes apart.
-datatype lattice(std::int64_t count, std::int64_t length, std::int64_t stride, datatype const& old, datatype_contents how) {
-    if (length == 1) return type_node::make({{0, count, stride, 0}}, {old}, std::move(how));
+datatype lattice(std::int64_t count, std::int64_t length, std::int64_t stride, datatype const& old, datatype_contents&& how) {
+    if (length == 1) return type_node::make({{0, count, stride, 0}}, std::move(how));
     auto row = type_node::make({block(0, length, old)}, {old}, {});
     return type_node::make({{0, count, stride, 0}}, {std::move(row)}, std::move(how));
 }
@@ -36,17 +37,17 @@ datatype lattice(std::int64_t count, std::int64_t length, std::int64_t stride, d
 /// Blocks wherever they are: displacements in units of `unit` bytes.
 datatype scatter(datatype::values lengths, datatype::values displacements, std::int64_t unit, datatype const& old,
                  datatype_contents how) {
-    std::vector<part> parts;
+    part_list parts;
     parts.reserve(lengths.size());
     for (std::size_t i = 0; i < lengths.size(); ++i) parts.push_back(block(product(displacements[i], unit), lengths[i], old));
-    return type_node::make(std::move(parts), {old}, std::move(how));
+    return type_node::make(std::move(parts), std::move(how));
 }
 datatype scatter(std::int64_t length, datatype::values displacements, std::int64_t unit, datatype const& old,
                  datatype_contents how) {
-    std::vector<part> parts;
+    part_list parts;
     parts.reserve(displacements.size());
     for (auto const at : displacements) parts.push_back(block(product(at, unit), length, old));
-    return type_node::make(std::move(parts), {old}, std::move(how));
+    return type_node::make(std::move(parts), std::move(how));
 }
 
 void check_lattice(char const* call, std::int64_t count, std::int64_t length, datatype const& old) {
@@ -60,7 +61,7 @@ std::int64_t length_of(datatype::values v) { return static_cast<std::int64_t>(v.
 
 datatype datatype::dup(datatype const& old) {
     detail::check_type("dup", old);
-    return type_node::make({{0, 1, 0, 0}}, {old}, recorder{combiner::dup, count_form::small}.type(old).take());
+    return type_node::make({{0, 1, 0, 0}}, recorder{combiner::dup, count_form::small}.type(old).take());
 }
 
 datatype datatype::selected(element_kind k, combiner made_by, values integers) {
@@ -75,39 +76,39 @@ datatype datatype::value_index(element_kind value, element_kind index) {
     auto const a = named(value), b = named(index);
     auto const alignment = facts(index).alignment;
     auto const at = (a.size() + alignment - 1) / alignment * alignment;
-    return type_node::make({{0, 1, 0, 0}, {at, 1, 0, 1}}, {a, b},
+    return type_node::make({{0, 1, 0, 0}, {at, 1, 0, 1}},
                            recorder{combiner::value_index, count_form::small}.type(a).type(b).take());
 }
 
 datatype datatype::contiguous(std::int64_t count, datatype const& old, count_form f) {
     detail::check_type("contiguous", old);
     detail::check_count("contiguous", "count", count);
-    return type_node::make({block(0, count, old)}, {old}, recorder{combiner::contiguous, f}.count(count).type(old).take());
+    return type_node::make({block(0, count, old)}, recorder{combiner::contiguous, f}.count(count).type(old).take());
 }
 
 datatype datatype::vector(std::int64_t count, std::int64_t length, std::int64_t stride, datatype const& old, count_form f) {
     check_lattice("vector", count, length, old);
     return lattice(count, length, product(stride, old.extent()), old,
-                   recorder{combiner::vector, f}.count(count).count(length).count(stride).type(old).take());
+                   recorder{combiner::vector, f}.expect(3).count(count).count(length).count(stride).type(old).take());
 }
 datatype datatype::hvector(std::int64_t count, std::int64_t length, std::int64_t stride, datatype const& old, count_form f) {
     check_lattice("hvector", count, length, old);
     return lattice(count, length, stride, old,
-                   recorder{combiner::hvector, f}.count(count).count(length).address(stride).type(old).take());
+                   recorder{combiner::hvector, f}.expect(3).count(count).count(length).address(stride).type(old).take());
 }
 
 datatype datatype::indexed(values lengths, values displacements, datatype const& old, count_form f) {
     detail::check_type("indexed", old);
     check_lengths("indexed", lengths, displacements.size());
     recorder how{combiner::indexed, f};
-    how.count(length_of(lengths)).counts(lengths).counts(displacements).type(old);
+    how.expect(2 * lengths.size() + 1).count(length_of(lengths)).counts(lengths).counts(displacements).type(old);
     return scatter(lengths, displacements, old.extent(), old, how.take());
 }
 datatype datatype::hindexed(values lengths, values displacements, datatype const& old, count_form f) {
     detail::check_type("hindexed", old);
     check_lengths("hindexed", lengths, displacements.size());
     recorder how{combiner::hindexed, f};
-    how.count(length_of(lengths)).counts(lengths).addresses(displacements).type(old);
+    how.expect(2 * lengths.size() + 1).count(length_of(lengths)).counts(lengths).addresses(displacements).type(old);
     return scatter(lengths, displacements, 1, old, how.take());
 }
 
@@ -132,18 +133,18 @@ datatype datatype::structure(values lengths, values displacements, std::span<dat
     for (auto const& t : types) detail::check_type("structure", t);
     recorder how{combiner::structure, f};
     how.count(length_of(lengths)).counts(lengths).addresses(displacements).types(types);
-    std::vector<part> parts;
+    part_list parts;
     parts.reserve(lengths.size());
     for (std::size_t i = 0; i < lengths.size(); ++i)
         parts.push_back(block(displacements[i], lengths[i], types[i], static_cast<std::uint32_t>(i)));
-    return type_node::make(std::move(parts), {types.begin(), types.end()}, how.take());
+    return type_node::make(std::move(parts), how.take());
 }
 
 datatype datatype::resized(datatype const& old, std::int64_t lower, std::int64_t extent, count_form f) {
     detail::check_type("resized", old);
     recorder how{combiner::resized, f};
     how.address(lower).address(extent).type(old);
-    return type_node::make_resized({{0, 1, 0, 0}}, {old}, how.take(), lower, extent);
+    return type_node::make_resized({{0, 1, 0, 0}}, {}, how.take(), lower, extent);
 }
 
 } // namespace mpt::inline v0

@@ -96,10 +96,10 @@ public:
 
     void over(detail::type_node const& n, std::uintptr_t memory, std::int64_t count, std::int64_t stride) {
         if (n.elements == 0) return;
-        if (n.children.empty()) return over_numbers(number{n.named}, memory, count, stride);
+        if (n.children().empty()) return over_numbers(number{n.named}, memory, count, stride);
         for (std::int64_t i = 0; i < count; ++i)
             for (auto const& p : n.parts)
-                over(n.children[p.child].node(), memory + static_cast<std::uintptr_t>(i * stride + p.at), p.count, p.stride);
+                over(n.children()[p.child].node(), memory + static_cast<std::uintptr_t>(i * stride + p.at), p.count, p.stride);
     }
 
 private:

@@ -65,13 +65,13 @@ public:
     explicit compiler(layout& out) : out_{out} {}
 
     /// `old`: the child's layout, which stays.
-    void add(part const& p, step const& old, bool alone) {
+    void add(part const& p, step const& old) {
         if (p.count == 0 || old.size == 0) return;
         auto s = repeated(old, p.count, p.stride);
         s.at += p.at;
         if (s.shape == form::run) add_run({s.at, s.size});
-        else if (!alone && s.count <= few && s.shape == form::strided) write_out_strided(s);
-        else if (!alone && s.count <= few && s.shape == form::blocks) write_out_blocks(s);
+        else if (s.count <= few && s.shape == form::strided) write_out_strided(s);
+        else if (s.count <= few && s.shape == form::blocks) write_out_blocks(s);
         else leave_runs(), steps_.push_back(s);
     }
     step finish() {
@@ -136,12 +136,20 @@ private:
 
 std::unique_ptr<layout const> flatten(type_node const& n) {
     auto out = std::make_unique<layout>();
-    if (n.children.empty()) {
+    if (n.children().empty()) {
         out->root = run_of(0, n.size);
         return out;
     }
+    if (n.parts.size() == 1) {
+        auto const& p = n.parts[0];
+        auto const& old = n.children()[p.child].layout();
+        if (p.count == 0 || old.size == 0) return out;
+        out->root = repeated(old, p.count, p.stride);
+        out->root.at += p.at;
+        return out;
+    }
     compiler c{*out};
-    for (auto const& p : n.parts) c.add(p, n.children[p.child].layout(), n.parts.size() == 1);
+    for (auto const& p : n.parts) c.add(p, n.children()[p.child].layout());
     out->root = c.finish();
     return out;
 }

@@ -1,7 +1,9 @@
 // A datatype's inside: the tree of constructors, and what is computed from it when it is made.
 #pragma once
+#include <span>
 #include <vector>
 
+#include <boost/container/small_vector.hpp>
 #include <mpt/core/atomics.hpp>
 #include <mpt/datatype/datatype.hpp>
 
@@ -20,26 +22,33 @@ struct part {
     std::uint32_t child = 0;
 };
 
+/// Most types have one or two.
+using part_list = boost::container::small_vector<part, 2>;
+
 struct layout; // datatype_layout.cpp
 
 struct type_node : type_facts {
     std::int64_t alignment = 1, start = 0; // start: where the first element in the order is
     bool marked = false;                   // something in it was resized: these bounds count, and no others
     std::int64_t marked_lower = 0, marked_upper = 0;
-    std::vector<part> parts;
-    std::vector<datatype> children;
+    part_list parts;
+    std::vector<datatype> inner; // what parts count, where it is not the types that it was made of
     datatype_contents made;
     mutable native_atomics::atomic<layout const*> flat{nullptr};
 
     type_node() = default;
-    type_node(std::vector<part> p, std::vector<datatype> c, datatype_contents how);
+    /// c: none where the parts are of the types in `how`.
+    type_node(part_list&& p, std::vector<datatype>&& c, datatype_contents&& how);
     ~type_node();
     type_node(type_node const&) = delete;
     type_node& operator=(type_node const&) = delete;
 
+    std::span<datatype const> children() const noexcept { return inner.empty() ? made.types : inner; }
+
     /// What every constructor ends with.
-    static datatype make(std::vector<part> parts, std::vector<datatype> children, datatype_contents how);
-    static datatype make_resized(std::vector<part> parts, std::vector<datatype> children, datatype_contents how,
+    static datatype make(part_list&& parts, std::vector<datatype>&& children, datatype_contents&& how);
+    static datatype make(part_list&& parts, datatype_contents&& how) { return make(std::move(parts), {}, std::move(how)); }
+    static datatype make_resized(part_list&& parts, std::vector<datatype>&& children, datatype_contents&& how,
                                  std::int64_t lower, std::int64_t extent);
     static datatype share(type_node const& forever) noexcept;
 
@@ -56,6 +65,8 @@ class recorder {
 
 public:
     recorder(combiner made_by, count_form f) : how_{.made_by = made_by, .form = f} {}
+    /// So many counts are to come.
+    recorder& expect(std::size_t n) { return (wide() ? how_.counts : how_.integers).reserve(n), *this; }
     recorder& integer(std::int64_t v) { return how_.integers.push_back(v), *this; }
     recorder& count(std::int64_t v) { return wide() ? how_.counts.push_back(v) : how_.integers.push_back(v), *this; }
     recorder& address(std::int64_t v) { return wide() ? how_.counts.push_back(v) : how_.addresses.push_back(v), *this; }

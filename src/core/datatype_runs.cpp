@@ -97,7 +97,7 @@ element_kind uniform_element(datatype const& t) {
     auto const& inside = t.node();
     auto kind = element_kind::mixed;
     for (auto const& p : inside.parts) {
-        auto const& child = inside.children[p.child];
+        auto const& child = inside.children()[p.child];
         if (p.count == 0 || child.elements() == 0) continue;
         auto const found = uniform_element(child);
         if (found == element_kind::mixed || (kind != element_kind::mixed && found != kind)) return element_kind::mixed;

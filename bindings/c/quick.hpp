@@ -57,6 +57,8 @@ int Compare_and_swap(void const* origin_addr, void const* compare_addr, void* re
 int Win_flush(int rank, MPI_Win win);
 int Win_lock(int lock_type, int rank, int assert, MPI_Win win);
 int Win_unlock(int rank, MPI_Win win);
+int Win_lock_all(int assert, MPI_Win win);
+int Win_unlock_all(MPI_Win win);
 int Barrier(MPI_Comm comm);
 int Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm);
 int Reduce(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm);
@@ -104,6 +106,8 @@ decltype(quick::Compare_and_swap) Compare_and_swap;
 decltype(quick::Win_flush) Win_flush;
 decltype(quick::Win_lock) Win_lock;
 decltype(quick::Win_unlock) Win_unlock;
+decltype(quick::Win_lock_all) Win_lock_all;
+decltype(quick::Win_unlock_all) Win_unlock_all;
 decltype(quick::Barrier) Barrier;
 decltype(quick::Bcast) Bcast;
 decltype(quick::Reduce) Reduce;

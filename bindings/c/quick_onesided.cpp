@@ -222,4 +222,18 @@ int Win_unlock(int rank, MPI_Win win) {
     return MPI_SUCCESS;
 }
 
+int Win_lock_all(int assert, MPI_Win win) {
+    auto* const w = window_to(0, win);
+    if (!w || assert != 0 || !w->try_lock_all()) [[unlikely]]
+        return otherwise::Win_lock_all(assert, win);
+    return MPI_SUCCESS;
+}
+
+int Win_unlock_all(MPI_Win win) {
+    auto* const w = window_to(0, win);
+    if (!w || !w->try_unlock_all()) [[unlikely]]
+        return otherwise::Win_unlock_all(win);
+    return MPI_SUCCESS;
+}
+
 } // namespace mpt::c::quick

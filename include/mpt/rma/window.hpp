@@ -194,6 +194,8 @@ public:
     bool try_unlock(rank target) noexcept;
     void lock_all(promises p = {});
     void unlock_all();
+    bool try_lock_all() noexcept; // as try_lock and try_unlock
+    bool try_unlock_all() noexcept;
     /// Section 12.5.4. In a passive epoch alone.
     void flush(rank target);
     void flush_all();

@@ -131,13 +131,18 @@ public:
         world_.yield();
     }
     bool may_yield() const noexcept { return !yields_.were_dear(); } // it costs no more than a switch, as far as is known
-    void wait(protocol::request& r, waiting const& about) {          // for one request
+    void offer_way() noexcept { // of who does not wait, where CPUs are scarce and somebody may want this one
+        if (!facts().scarce || yields_.are_dear() || yields_.are_idle()) return;
+        auto const left = world_.now();
+        give_way(), yields_.took(world_.now() - left);
+    }
+    void wait(protocol::request& r, waiting const& about) { // for one request
         rank peer = any_source;
         auto const is_over = [&](engine_type&) { return peer = r.awaited(), r.complete; };
         if (!enter(is_over)) wait(about, is_over, &r, peer);
     }
 
-    /// The other lanes of this rank, this one among them, and its hooks: set once, before the first wait.
+    /// All lanes of this rank, and its hooks: set once, before the first wait.
     void join(std::span<std::unique_ptr<lane> const> all, crowd& of_rank, wait_hooks<world_type>& hooks) noexcept {
         all_ = all;
         hooks_ = &hooks;
@@ -229,14 +234,11 @@ public:
         guard g{lock_};
         add(f, engine_.counted());
         auto const& tables = engine_.tables();
-        f[figure::requests] += engine_.requests_alive();
-        f[figure::unexpected_queue] += tables.arrivals();
-        f[figure::posted_queue] += tables.posted();
-        f[figure::unexpected_memory] += engine_.unexpected_bytes();
+        f[figure::requests] += engine_.requests_alive(), f[figure::unexpected_memory] += engine_.unexpected_bytes();
+        f[figure::unexpected_queue] += tables.arrivals(), f[figure::posted_queue] += tables.posted();
         auto& most = f[figure::unexpected_memory_most];
         most = std::max(most, engine_.unexpected_high_water());
-        f[figure::sleeps] += sleeps_;
-        f[figure::time_asleep] += static_cast<std::uint64_t>(slept_.count());
+        f[figure::sleeps] += sleeps_, f[figure::time_asleep] += static_cast<std::uint64_t>(slept_.count());
     }
     /// How many receives of a context are posted here, and how many of its messages are kept.
     std::pair<std::uint64_t, std::uint64_t> queues_of(context_id c) {
@@ -247,8 +249,7 @@ public:
         return n;
     }
 
-    /// Does a thread wait here that has found nothing yet? A hint.
-    bool is_waited_on() const noexcept { return !here_.is_empty(); }
+    bool is_waited_on() const noexcept { return !here_.is_empty(); } // by a thread that has found nothing yet; a hint
     /// The threads of the rank that wait in all lanes, where there are others.
     crowd& of_rank() noexcept { return *crowd_; }
     bool has_others() const noexcept { return all_.size() > 1; }

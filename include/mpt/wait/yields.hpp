@@ -3,7 +3,7 @@
 ///        took(t) of a yield   t is short: as ever
 ///                             t is a slice, twice in a row: no yields in this wait, nor in the next 8 of this object's; then one tells
 ///                             again, once: 8, 24, 56, ... up to 1024 waits, until one is short
-///        are_dear()           asked by a wait that is about to yield: sleep in its place?
+///        are_dear()           asked by a wait that is about to yield: sleep in its place? By who polls: better not?
 ///        are_idle()           asked by a wait that would yield at once: the last four came back as if nobody else wanted this CPU. Look first?
 ///                             Yes 32 times, then one yields at once and tells again.
 ///
@@ -63,7 +63,7 @@ public:
         without_.store(n, std::memory_order_relaxed); // order: a hint
         return true;
     }
-    /// Asked once a wait that would yield at once.
+    /// Asked once a wait that would yield at once, or a poll.
     bool are_idle() noexcept {
         auto const n = idle_.load(std::memory_order_relaxed); // order: a hint
         if (n == 0) return false;
@@ -72,7 +72,7 @@ public:
     }
     bool were_idle() const noexcept { return idle_.load(std::memory_order_relaxed) != 0; }    // order: a hint
     bool were_dear() const noexcept { return without_.load(std::memory_order_relaxed) != 0; } // order: a hint
-    /// Asked once a wait.
+    /// Asked once a wait, or a poll.
     bool are_dear() noexcept {
         auto const n = without_.load(std::memory_order_relaxed); // order: a hint
         if (n == 0) [[likely]]

@@ -68,7 +68,7 @@ template <class Stack> void window<Stack>::move_messages() {
     if (typename Stack::lock_type::node n; lane.lock().try_acquire(n)) lane.step(), lane.lock().release(n);
     lane.serve_others();
     lane.follow();
-    if (lane.facts().scarce && lane.may_yield()) lane.give_way();
+    lane.offer_way();
 }
 
 template <class Stack> void window<Stack>::flush(rank target) {
@@ -351,6 +351,37 @@ template <class Stack> void window<Stack>::unlock_all() {
                   for (rank r = 0; r < size(); r = r + 1) give(at(r));
               });
     move_messages();
+}
+
+template <class Stack> bool window<Stack>::try_lock_all() noexcept {
+    if (now() != epoch::none || locks() != 0) [[unlikely]]
+        return false;
+    for (rank r = 0; r < size(); r = r + 1) {
+        auto& t = at(r);
+        if (t.sync->lock.try_lock(lock_kind::shared)) [[likely]] {
+            t.lock = held::shared;
+            continue;
+        }
+        while (r > 0) give(at(r = r - 1)); // those are as they were
+        return false;
+    }
+    enter(epoch::lock_all);
+    open_to_all(true);
+    return true;
+}
+
+template <class Stack> bool window<Stack>::try_unlock_all() noexcept {
+    if (now() != epoch::lock_all) [[unlikely]]
+        return false;
+    for (rank r = 0; r < size(); r = r + 1)
+        if (!is_confirmed(at(r))) [[unlikely]]
+            return false;
+    if (!turns_.may_skip(run_->world().self())) return false;
+    settle();
+    open_to_all(false);
+    enter(epoch::none);
+    for (rank r = 0; r < size(); r = r + 1) give(at(r));
+    return true;
 }
 
 } // namespace mpt::inline v0::rma

@@ -2,12 +2,13 @@
 
 #include "support/any_collective.hpp"
 #include "support/together.hpp"
+#include <mpt/coll/scan.hpp>
 
 namespace {
 using namespace mpt::test;
 
 TEST(coll_combined, sums_of_floating_point_have_the_bits_that_they_have_by_messages) {
-    for (int n : {2, 3, 5, 7})
+    for (int n : {2, 3, 5, 7, 9})
         together(n, [n](team_type const& team, int me) {
             team_type const by_messages = team.among(team.who(), team.me());
             std::plus<> add;
@@ -24,6 +25,12 @@ TEST(coll_combined, sums_of_floating_point_have_the_bits_that_they_have_by_messa
                 coll::reduce(team, op, data, writable(all).data(), len, root);
                 coll::reduce(by_messages, op, data, writable(other).data(), len, root);
                 if (me == root) { ASSERT_EQ(all, other) << len << " at " << root; }
+                coll::scan(team, op, data, writable(all).data(), len);
+                coll::scan(by_messages, op, data, writable(other).data(), len);
+                ASSERT_EQ(all, other) << len << ", scan";
+                coll::exscan(team, op, data, writable(all).data(), len);
+                coll::exscan(by_messages, op, data, writable(other).data(), len);
+                ASSERT_EQ(all, other) << len << ", exscan";
             }
         });
 }

@@ -45,6 +45,15 @@ TEST(coll_fold, combines_as_reduce_does_by_messages) {
     EXPECT_EQ(folded(fold_order::of_reduce(5, 3), 5), "(((34)(01))2)");
     EXPECT_EQ(folded(fold_order::of_reduce(6, 0), 6), "(((01)(23))(45))");
 }
+TEST(coll_fold, combines_as_scan_does_by_messages) {
+    EXPECT_EQ(folded(fold_order::of_scan(1), 1), "0");
+    EXPECT_EQ(folded(fold_order::of_scan(2), 2), "(01)");
+    EXPECT_EQ(folded(fold_order::of_scan(3), 3), "(0(12))");
+    EXPECT_EQ(folded(fold_order::of_scan(5), 5), "(0((12)(34)))");
+    EXPECT_EQ(folded(fold_order::of_scan(6), 6), "((01)((23)(45)))");
+    EXPECT_EQ(folded(fold_order::of_scan(7), 7), "((0(12))((34)(56)))");
+    EXPECT_EQ(folded(fold_order::of_scan(8), 8), "(((01)(23))((45)(67)))");
+}
 
 TEST(coll_fold, elements_of_any_layout_and_number_keep_rank_order) {
     seeds const s{60};

@@ -63,7 +63,10 @@ TEST(recycled, no_part_lies_where_one_does_that_may_be_looked_at) {
             if (draw() % 50 == 0) most = std::max<std::size_t>(1, size / 4 >> draw() % 8);
             auto const bytes = 1 + draw() % most;
             round += 1 + (draw() % 4 == 0 ? draw() % 40 : 0); // rounds between that bring nothing
-            auto const part = draw() % 2 == 0 ? memory.take(bytes, round) : memory.take(bytes, round, 1 + draw() % size);
+            auto const lap = draw() % 2 == 0 ? ~std::size_t{0} : 1 + draw() % size;
+            auto const foreseen = memory.next(bytes, lap), part = memory.take(bytes, round, lap);
+            ASSERT_EQ(foreseen.at, part.at);
+            ASSERT_EQ(foreseen.used, part.used);
             ASSERT_LE(part.at + bytes, size);
             ASSERT_EQ(part.at % 128, 0u);
             if (part.used != 0) { ASSERT_LT(part.used, round - 1) << "who waits for that waits for whoever waits for us"; }

@@ -91,6 +91,17 @@ TEST(coll_together, ranks_stay_in_step_after_sizes_that_differ) {
                 if (what.agree()) { EXPECT_FALSE(failed); }
                 coll::barrier(team);
             }
+            for (int i = 0; i < 10; ++i) { // in a piece, in a chunk, and by messages
+                auto const how = common.coin() ? other_sizes::call::scan : other_sizes::call::exscan;
+                other_sizes const what{how, {100, 200, 3000, 20'000}, common, n};
+                auto data = what.data(me);
+                bool failed = false;
+                try {
+                    what.run(team, data);
+                } catch (mpt::error const& e) { failed = e.code() == errc::truncate; }
+                if (what.agree()) { EXPECT_FALSE(failed); }
+                coll::barrier(team);
+            }
         });
     }
 }
@@ -245,6 +256,52 @@ TEST(coll_together, other_sizes_roots_and_collectives_are_sentences) {
         else coll::barrier(team);
     });
     EXPECT_TRUE(any_says(calls, "called allreduce") && any_says(calls, "called barrier"));
+}
+
+/// Pieces drawn by all alike: beside the flag, in a piece, and by messages; one of them of another size, now and then, than the root expects.
+TEST(coll_together, a_gatherv_takes_each_piece_the_way_that_its_size_goes) {
+    watchdog const guard{"gathervs"};
+    for (int n : {2, 3, 5})
+        together(n, [n](team_type const& team, int me) {
+            coll::barrier(team);
+            dice common{static_cast<unsigned>(n)};
+            for (int i = 0; i < 300; ++i) {
+                auto const any_rank = [&] { return common.below(static_cast<unsigned>(n)); };
+                auto const root = static_cast<int>(any_rank());
+                std::vector<std::size_t> sent;
+                for (int q = 0; q < n; ++q) sent.push_back(common.one_of<std::size_t>({0, 1, 24, 25, 256, 257, 3000, 20'000}));
+                std::vector<std::vector<int>> all;
+                for (auto const size : sent) all.emplace_back(size, -1);
+                auto const wrong = any_rank();
+                if (common.below(4) == 0) sent[wrong] = common.one_of<std::size_t>({2, 24, 256, 257, 5000});
+                std::vector<int> const mine(sent[static_cast<std::size_t>(me)], 1000 * i + me);
+                auto const into = [&](std::int32_t q) { return coll::place{writable(all[static_cast<std::size_t>(q)])}.in; };
+                bool failed = false;
+                try {
+                    coll::gatherv(team, mpt::source{readable(mine)}, into, root);
+                } catch (mpt::error const& e) { failed = e.code() == errc::truncate; }
+                EXPECT_EQ(failed, me == root && sent[wrong] != all[wrong].size()) << sent[wrong] << " of " << all[wrong].size();
+                for (std::size_t q = 0; me == root && q < all.size(); ++q)
+                    if (sent[q] == all[q].size()) { EXPECT_EQ(all[q], std::vector(sent[q], 1000 * i + static_cast<int>(q))); }
+                coll::barrier(team);
+            }
+        });
+}
+
+TEST(coll_together, a_gatherv_whose_sizes_differ_is_a_sentence_at_the_root) {
+    for (std::size_t const sent : {2u, 200u, 2000u})
+        for (std::size_t const expected : {3u, 300u, 3000u}) {
+            auto const all = said(3, from_the_first_call(), [&](team_type const& team, int me) {
+                std::vector<int> mine(me == 1 ? sent : expected), got(3 * expected);
+                auto const into = [&](std::int32_t q) {
+                    return mpt::sink{
+                        writable(got).subspan(static_cast<std::size_t>(q) * expected * sizeof(int), expected * sizeof(int))};
+                };
+                coll::gatherv(team, mpt::source{readable(mine)}, into, 0);
+            });
+            EXPECT_TRUE(all[0].find("called a collective with different sizes") != std::string::npos)
+                << sent << " of " << expected;
+        }
 }
 
 TEST(coll_together, an_alltoall_by_messages_that_another_rank_does_not_call_is_told_to_all_that_wait) {

@@ -112,14 +112,21 @@ public:
     [[gnu::always_inline]] bool find(binding const& b, MPI_Datatype t, MPI_Op op) noexcept {
         auto const* const type = b.datatypes.find_handle(t);
         auto const* const what = b.operations.find_handle(op);
-        bool const good =
-            type && what && what->predefined && what->commutes && is_basic(type->type) && type->type.is_contiguous(2);
+        bool const good = type && type->committed && what && what->predefined && what->commutes && is_basic(type->type) &&
+                          type->type.size() == type->type.extent();
         if (!good) [[unlikely]]
             return false;
-        kernel_ = find_kernel(*what->predefined, type->type.element());
-        merger_ = find_merger(*what->predefined, type->type.element());
+        auto const& f = find_kernels(*what->predefined, type->type.element());
+        kernel_ = f.combine, merger_ = f.merge;
         size_ = static_cast<std::size_t>(type->type.size());
         return kernel_ != nullptr;
+    }
+    /// Count elements of that type; false: none.
+    [[gnu::always_inline]] bool are_at(run_of_elements& run, void const* at, int count) const noexcept {
+        if (count <= 0 || at == MPI_BOTTOM || at == MPI_IN_PLACE) [[unlikely]]
+            return false;
+        run.data = static_cast<std::byte*>(const_cast<void*>(at)), run.bytes = static_cast<std::size_t>(count) * size_;
+        return true;
     }
     coll::operand of() const noexcept {
         coll::operand::merger const merge = [](void* what, std::byte const* left, std::byte const* right, std::byte* result,
@@ -142,7 +149,8 @@ struct combined_runs {
 
     [[gnu::always_inline]] bool find(binding const& b, void const* from, void* into, int count, MPI_Datatype t,
                                      MPI_Op op) noexcept {
-        return how.find(b, t, op) && result.find(b, into, count, t) && mine.find(b, from, count, t) && mine.data != result.data;
+        return how.find(b, t, op) && how.are_at(result, into, count) && how.are_at(mine, from, count) &&
+               mine.data != result.data;
     }
 };
 
@@ -186,8 +194,8 @@ int Reduce(void const* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
     run_of_elements mine, result;
     basic_operation how;
     auto const* const c = one_group(b, comm);
-    if (!c || !is_rank(root, *c) || !how.find(b, datatype, op) || !mine.find(b, sendbuf, count, datatype) ||
-        (c->me == root && (!result.find(b, recvbuf, count, datatype) || result.data == mine.data))) [[unlikely]]
+    if (!c || !is_rank(root, *c) || !how.find(b, datatype, op) || !how.are_at(mine, sendbuf, count) ||
+        (c->me == root && (!how.are_at(result, recvbuf, count) || result.data == mine.data))) [[unlikely]]
         return otherwise::Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
     return done("MPI_Reduce", *c, [&](auto const& team) {
         coll::reduce(team, how.of(), mine.data, result.data, static_cast<std::size_t>(count), root);
@@ -200,8 +208,8 @@ int Allreduce(void const* sendbuf, void* recvbuf, int count, MPI_Datatype dataty
     basic_operation how;
     auto const* const c = one_group(b, comm);
     bool const in_place = sendbuf == MPI_IN_PLACE;
-    if (!c || !how.find(b, datatype, op) || !result.find(b, recvbuf, count, datatype) ||
-        (!in_place && (!mine.find(b, sendbuf, count, datatype) || mine.data == result.data))) [[unlikely]]
+    if (!c || !how.find(b, datatype, op) || !how.are_at(result, recvbuf, count) ||
+        (!in_place && (!how.are_at(mine, sendbuf, count) || mine.data == result.data))) [[unlikely]]
         return otherwise::Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
     return done("MPI_Allreduce", *c, [&](auto const& team) {
         coll::allreduce(team, how.of(), mine.data, result.data, static_cast<std::size_t>(count)); // no data of ours: in place

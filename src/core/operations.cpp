@@ -287,27 +287,23 @@ kernel replaced(std::size_t size) noexcept {
 }
 
 // --- for this processor ---------------------------------------------------------------------------------------------------------
-struct functions {
-    kernel combine = nullptr;
-    merger merge = nullptr; // of those that are made of vectors
-};
 bool likes_64() noexcept {
     static bool const does = processor::likes_vectors_of_64();
     return does;
 }
-template <class T, class... Fs> void widen(functions& f) noexcept {
+template <class T, class... Fs> void widen(kernels& f) noexcept {
     auto const wide = [&]<class F> {
         if (f.combine != &each<T, F>) return false;
-        f = likes_64() ? functions{&each_by_64<T, F>, &merge_by_64<T, F>} : functions{&each_by_32<T, F>, &merge_by_32<T, F>};
+        f = likes_64() ? kernels{&each_by_64<T, F>, &merge_by_64<T, F>} : kernels{&each_by_32<T, F>, &merge_by_32<T, F>};
         return true;
     };
     static_cast<void>((wide.template operator()<Fs>() || ...));
 }
-template <class... Ts> void widen_integers(functions& f) noexcept {
+template <class... Ts> void widen_integers(kernels& f) noexcept {
     (widen<Ts, max_f, min_f, sum_f, prod_f, band_f, bor_f, bxor_f>(f), ...);
 }
-functions fastest(kernel k) noexcept {
-    functions f{k, nullptr};
+kernels fastest(kernel k) noexcept {
+    kernels f{k, nullptr};
     if (!k || !processor::has_vectors_of_32()) return f;
     widen_integers<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>(f);
     widen_integers<std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>(f);
@@ -316,7 +312,7 @@ functions fastest(kernel k) noexcept {
     return f;
 }
 
-using function_table = std::array<std::array<functions, element_kinds>, operations>;
+using function_table = std::array<std::array<kernels, element_kinds>, operations>;
 function_table fastest_functions() noexcept {
     function_table all{};
     for (std::size_t o = 0; o < operations; ++o)
@@ -324,16 +320,17 @@ function_table fastest_functions() noexcept {
             all[o][k] = fastest(find_plain_kernel(static_cast<operation>(o), static_cast<element_kind>(k)));
     return all;
 }
-functions find_functions(operation op, element_kind kind) noexcept {
-    static auto const table = fastest_functions();
-    if (kind == element_kind::mixed) return {};
-    return table[static_cast<std::size_t>(op)][static_cast<std::size_t>(kind)];
-}
 
 } // namespace
 
-kernel find_kernel(operation op, element_kind kind) noexcept { return find_functions(op, kind).combine; }
-merger find_merger(operation op, element_kind kind) noexcept { return find_functions(op, kind).merge; }
+kernels const& find_kernels(operation op, element_kind kind) noexcept {
+    static auto const table = fastest_functions();
+    static constexpr kernels none;
+    if (kind == element_kind::mixed) return none;
+    return table[static_cast<std::size_t>(op)][static_cast<std::size_t>(kind)];
+}
+kernel find_kernel(operation op, element_kind kind) noexcept { return find_kernels(op, kind).combine; }
+merger find_merger(operation op, element_kind kind) noexcept { return find_kernels(op, kind).merge; }
 
 kernel find_plain_kernel(operation op, element_kind kind) noexcept {
     if (kind == element_kind::mixed) return nullptr;

@@ -106,7 +106,7 @@ template <class Team> class any_collective {
                 break;
             }
     }
-    enum class reduction { reduce, allreduce, scan };
+    enum class reduction { reduce, allreduce, scan, exscan };
     void reduce(reduction what) {
         bool const commutes = seed_ % 2 == 0, in_place = seed_ % 3 == 0;
         matrices mine{large_ / 16, own_};
@@ -125,6 +125,9 @@ template <class Team> class any_collective {
             coll::allreduce(team_, op, given, all.origin(), n);
             return expect_sum(all, commutes, n_ - 1, "allreduce");
         case reduction::scan: coll::scan(team_, op, given, all.origin(), n); return expect_sum(all, commutes, me_, "scan");
+        case reduction::exscan:
+            coll::exscan(team_, op, given, all.origin(), n);
+            if (me_ != 0) expect_sum(all, commutes, me_ - 1, "exscan");
         }
     }
 
@@ -134,7 +137,7 @@ public:
           root_{static_cast<int>(common.below(static_cast<unsigned>(n_)))},
           large_{common.one_of<std::size_t>({0, 16, 32, 1008, 1024, 1040, 8192, 8208, 20000, 32768, 32784, 100000})},
           small_{common.one_of<std::size_t>({0, 1, 8, 100, 128, 129, 1024, 5000, 33000})} {
-        run(common.below(12));
+        run(common.below(13));
     }
 
 private:
@@ -151,7 +154,8 @@ private:
         case 8: return alltoall(true);
         case 9: return reduce(reduction::reduce);
         case 10: return reduce(reduction::allreduce);
-        default: return reduce(reduction::scan);
+        case 11: return reduce(reduction::scan);
+        default: return reduce(reduction::exscan);
         }
     }
 };

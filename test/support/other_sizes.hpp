@@ -23,7 +23,7 @@ namespace mpt::test {
 
 class other_sizes {
 public:
-    enum class call : unsigned { broadcast, gather, scatter, allgather, alltoall, allreduce, reduce, scan };
+    enum class call : unsigned { broadcast, gather, scatter, allgather, alltoall, allreduce, reduce, scan, exscan };
 
 private:
     call what_;
@@ -44,7 +44,7 @@ public:
         auto const usual = common.one_of<std::size_t>(sizes), other = common.one_of<std::size_t>(sizes);
         for (int r = 0; r < n; ++r) sizes_.push_back(common.below(3) == 0 ? other : usual);
     }
-    other_sizes(dice& common, int n) : other_sizes{static_cast<call>(common.below(8)), {1, 2, 3, 12, 13, 100}, common, n} {}
+    other_sizes(dice& common, int n) : other_sizes{static_cast<call>(common.below(9)), {1, 2, 3, 12, 13, 100}, common, n} {}
 
     std::size_t size(int r) const { return sizes_[static_cast<std::size_t>(r)]; }
     bool agree() const { return std::ranges::count(sizes_, sizes_[0]) == std::ssize(sizes_); }
@@ -66,6 +66,7 @@ public:
         case call::allreduce: return coll::allreduce(t, sum, one.data(), in.data(), n);
         case call::reduce: return coll::reduce(t, sum, one.data(), in.data(), n, root_);
         case call::scan: return coll::scan(t, sum, one.data(), in.data(), n);
+        case call::exscan: return coll::exscan(t, sum, one.data(), in.data(), n);
         }
     }
     /// failed: on this rank. anybody: on any.

@@ -77,14 +77,6 @@ template <team_type Team> void alltoall_direct(Team const& t, by_rank<source> mi
     }
 }
 
-/// In a collective that is counted as those with a root are, for where ranks share memory: its messages are then known from the
-/// next one's, and nobody waits for all to come before the first is sent.
-/// origin: 16 KiB by messages, AMD EPYC, Zen 4, two CPUs, after all have come / at once, us: 4 ranks 21.6 / 17.9, 8 ranks 98 / 47
-template <team_type Team> Team counted(Team const& t) {
-    if constexpr (may_share<Team>) return t.rooted(speaker::alltoall, rooted_call::nobody);
-    else return t;
-}
-
 } // namespace detail
 
 /// Pieces of any sizes: what one rank has for another is as large as what that one expects of it.
@@ -105,7 +97,7 @@ template <team_type Team> void alltoall(Team const& t, by_rank<source> mine, by_
                 t.move(mine(t.me()), all(t.me()));
                 return detail::alltoall_in(b, size, mine, all);
             }
-    to_the_end(detail::counted(t), [&](auto const& team) {
+    to_the_end(detail::counted(t, speaker::alltoall), [&](auto const& team) {
         team.keep(mine(t.me()), all(t.me()));
         if constexpr (may_share<Team>) {
             bool const at_once = size * static_cast<std::size_t>(t.size() - 1) <= detail::alltoall_at_once;

@@ -148,7 +148,7 @@ template <class J> void reduce_flat(J& j, operand const& op, fold_order const& o
                                     std::size_t n, bool all_want) {
     auto const each = std::max<std::size_t>(1, j.stretch() / std::max<std::size_t>(op.packed, 1)); // elements
     bool const keeps = op.is_contiguous() && mine != result, shows = !result || all_want || !keeps;
-    in_pieces(n, each, [&](std::size_t at, std::size_t now) {
+    in_rounds(j, n, each, [&](std::size_t at, std::size_t now) {
         if (!shows) j.show_nothing();
         else show_packed(j, op, op.at(mine, at), now);
         if (!result) return;

@@ -2,6 +2,7 @@
 ///
 ///        allreduce      n = 5     ((0 1) 2) (3 4)        ranks beyond a power of two in pairs, then halves   coll/allreduce.hpp
 ///        reduce         n = 5     ((0 1) (2 3)) 4        the binomial tree, from its first place on          coll/reduce.hpp
+///        scan           n = 5     0 ((1 2) (3 4))        of the last ones a power of two                     coll/scan.hpp
 ///
 ///   So a sum of floating-point numbers has the same bits whether it came by messages or was made in shared memory, on all ranks.
 ///
@@ -23,8 +24,9 @@ namespace mpt::inline v0::coll {
 /// Which ranks are combined first: places in a row, of which the first few are two ranks each.
 class fold_order {
     std::int32_t ranks_, places_, first_;
-    constexpr fold_order(std::int32_t ranks, std::int32_t places, std::int32_t first) noexcept
-        : ranks_{ranks}, places_{places}, first_{first} {}
+    bool last_whole_;
+    constexpr fold_order(std::int32_t ranks, std::int32_t places, std::int32_t first, bool last_whole = false) noexcept
+        : ranks_{ranks}, places_{places}, first_{first}, last_whole_{last_whole} {}
 
 public:
     static constexpr fold_order of_allreduce(std::int32_t n) noexcept {
@@ -32,10 +34,17 @@ public:
     }
     /// top: the rank that is the tree's first place.
     static constexpr fold_order of_reduce(std::int32_t n, std::int32_t top) noexcept { return {n, n, top}; }
+    /// What the last of n ranks gets.
+    static constexpr fold_order of_scan(std::int32_t n) noexcept { return {n, n, 0, true}; }
 
     constexpr std::int32_t ranks() const noexcept { return ranks_; }
     constexpr std::int32_t places() const noexcept { return places_; }
     constexpr bool is_pair(std::int32_t place) const noexcept { return place < ranks_ - places_; }
+    /// How many of so many places in a row, two at least, stand on the left: or as many on the right, a power of two.
+    constexpr std::int32_t left_of(std::int32_t count) const noexcept {
+        auto const whole = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(count - 1)));
+        return last_whole_ ? count - whole : whole;
+    }
     /// The rank, or the first of two.
     constexpr std::int32_t rank_at(std::int32_t place) const noexcept {
         auto const r = is_pair(place) ? 2 * place : place + ranks_ - places_;
@@ -113,7 +122,7 @@ private:
     void combine(std::int32_t first, std::int32_t count, std::size_t level, std::byte* out) {
         auto const r = order_.rank_at(first);
         if (count == 1) return order_.is_pair(first) ? join(r, r + 1, level, out) : unpack(op_, packed(r), n_, out);
-        auto const half = static_cast<std::int32_t>(std::bit_floor(static_cast<std::uint32_t>(count - 1)));
+        auto const half = order_.left_of(count);
         if (count == 2 && !order_.is_pair(first) && !order_.is_pair(first + 1))
             return join(r, order_.rank_at(first + 1), level, out);
         combine(first + half, count - half, level, out);

@@ -6,6 +6,8 @@
 ///
 ///        n = 6, root 0     1 -> 0, 3 -> 2, 5 -> 4      2,3 -> 0      4,5 -> 0
 ///
+///   beside    a gatherv's pieces of up to 1 KiB, where ranks share memory, each in its owner's; unless MPT_COLL_OFF names gather or gatherv.
+///
 ///   at once   a gatherv's root takes pieces of up to MPT_GATHERV_AT_ONCE bytes as they come, and the larger ones after them.
 ///
 ///   linear    the root takes every piece from its owner into its place: each byte crosses one wire. For large pieces, and for
@@ -64,6 +66,54 @@ void gather_at_once(Team const& t, std::optional<source> const& mine, by_rank<si
         if (auto const into = all(r); r != root && into.size() > most) t.recv(r, speaker::gather, into);
 }
 
+/// From rank q on, some of which are not there yet, or bring more or other sizes. What comes by messages is taken as they say above.
+template <class Stack> [[gnu::noinline]] void gatherv_on(brief<Stack> const& b, std::optional<source> const& mine,
+                                                         by_rank<sink> all, std::int32_t q, std::int32_t root) {
+    to_the_end(b.numbered(), [&](auto const& rooted) {
+        if (mine) rooted.keep(*mine, all(root));
+        auto const most = rooted.size() == 2 ? 0 : rooted.template limit<"MPT_GATHERV_AT_ONCE">();
+        std::vector<incoming> at_once, in_turn;
+        for (; q < rooted.size(); ++q) {
+            if (q == root) continue;
+            auto const into = all(q);
+            auto const size = b.see_any(rooted, q);
+            if (size > brief<Stack>::room_type::piece) (into.size() <= most ? at_once : in_turn).push_back({q, into});
+            else if (rooted.fits(size, into.size(), q)) take(b, into, 0, b.of(q, into.size()), into.size());
+        }
+        rooted.exchange_all(at_once, {}, speaker::gather);
+        for (auto const& m : in_turn) rooted.recv(m.from, speaker::gather, m.into);
+    });
+}
+/// Where ranks share memory: a piece of up to 1 KiB lies beside its owner's flag, and a longer one comes as a message behind it. Each shows the
+/// size of its own, which tells the root how it comes.
+template <class Stack>
+bool gatherv_together(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
+    using room_type = node_room<typename Stack::world_type>;
+    constexpr auto most = room_type::piece;
+    if (is_off<"mpi_gatherv">(t) || by_messages(t, speaker::gather) || !room_type::of(t)) return false;
+    auto const size = t.me() == root ? 0 : mine->size(), beside = size <= most ? size : 0;
+    brief b{t, speaker::gather, size, beside, root};
+    if (!b) return false;
+    if (t.me() != root) {
+        give(b, *mine, 0, b.begin(beside), beside);
+        b.show();
+        if (beside != size) b.numbered().send(root, speaker::gather, *mine);
+        return true;
+    }
+    b.show_nothing();
+    std::int32_t q = 0;
+    for (; q < t.size(); ++q) {
+        if (q == root) continue;
+        auto const into = all(q);
+        if (into.size() > most || !b.shows(q, into.size())) break;
+        take(b, into, 0, b.of(q, into.size()), into.size());
+    }
+    if (q == t.size()) {
+        if (mine) t.keep(*mine, all(root));
+    } else gatherv_on(b, mine, all, q, root);
+    return b.all_are_seen(), true;
+}
+
 } // namespace detail
 
 /// Pieces of one size, which all ranks know. mine: at the root nothing says that it is in its place already. all: read at the
@@ -90,6 +140,8 @@ template <team_type Team> void gather(Team const& t, std::optional<source> const
 
 /// Pieces of any sizes.
 template <team_type Team> void gatherv(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
+    if constexpr (may_share<Team>)
+        if (detail::gatherv_together(t, mine, all, root)) return;
     to_the_end(t.rooted(speaker::gather, root), [&](auto const& rooted) {
         if (t.me() == root && mine) rooted.keep(*mine, all(root));
         detail::gather_at_once(rooted, mine, all, root);

@@ -47,27 +47,37 @@ public:
 
     /// Where so many bytes lie that round `round` is to show. lap: a lap may end after so many bytes.
     part take(std::size_t bytes, std::uint64_t round, std::size_t lap = ~std::size_t{0}) noexcept {
-        auto const n = (bytes + line_pair - 1) / line_pair * line_pair;
-        MPT_ASSERT(cheap, n != 0 && n <= size_ / 4);
-        std::uint64_t used = 0;
-        bool const lap_is_long = (at_ / n >= in_lap_ || at_ >= lap) && count_ != 0 && newest().begin >= n;
-        if (at_ + n > size_ || lap_is_long) {
-            while (count_ != 0 && uses_[oldest_].begin >= at_) used = drop(); // what is left of the lap before
-            at_ = 0;
-        }
-        while (count_ != 0 && uses_[oldest_].begin < at_ + n && uses_[oldest_].end > at_) used = drop();
-        if (count_ == Rounds) drop();
-        uses_[(oldest_ + count_++) % Rounds] = {round, at_, at_ + n};
-        at_ += n;
-        return {at_ - n, used};
+        auto const n = whole_lines(bytes);
+        std::size_t over = 0;
+        auto const p = find(n, lap, over);
+        drop(over);
+        if (count_ == Rounds) drop(1);
+        uses_[(oldest_ + count_++) % Rounds] = {round, p.at, p.at + n};
+        at_ = p.at + n;
+        return p;
+    }
+    /// What take() would give.
+    part next(std::size_t bytes, std::size_t lap = ~std::size_t{0}) const noexcept {
+        std::size_t over = 0;
+        return find(whole_lines(bytes), lap, over);
     }
 
 private:
-    use const& newest() const noexcept { return uses_[(oldest_ + count_ + Rounds - 1) % Rounds]; }
-    std::uint64_t drop() noexcept {
-        auto const round = uses_[oldest_].round;
-        oldest_ = (oldest_ + 1) % Rounds, --count_;
-        return round;
+    static std::size_t whole_lines(std::size_t bytes) noexcept { return (bytes + line_pair - 1) / line_pair * line_pair; }
+    /// i: from the oldest on.
+    use const& kept(std::size_t i) const noexcept { return uses_[(oldest_ + i) % Rounds]; }
+    void drop(std::size_t n) noexcept { oldest_ = (oldest_ + n) % Rounds, count_ -= n; }
+    /// over: so many uses lie there, or in what is left of the lap before.
+    part find(std::size_t n, std::size_t lap, std::size_t& over) const noexcept {
+        MPT_ASSERT(cheap, n != 0 && n <= size_ / 4);
+        part p{at_, 0};
+        bool const lap_is_long = (at_ / n >= in_lap_ || at_ >= lap) && count_ != 0 && kept(count_ - 1).begin >= n;
+        if (at_ + n > size_ || lap_is_long) {
+            for (; over < count_ && kept(over).begin >= at_; ++over) p.used = kept(over).round;
+            p.at = 0;
+        }
+        for (; over < count_ && kept(over).begin < p.at + n && kept(over).end > p.at; ++over) p.used = kept(over).round;
+        return p;
     }
 };
 

@@ -9,8 +9,8 @@
 ///   A rank notes what it calls in its control record (wait/calls.hpp). One that has to wait long looks, again and again, at what
 ///   the others noted under the same number: another root there is an error, with both ranks and both roots, on all ranks that
 ///   wait; it does not matter for whom. So is another way that the data take, which their size decides: messages of the two ways would
-///   wait for each other. Whoever need not wait has sent its part and does not know. An alltoall is counted, too, where ranks may share
-///   memory: as one with a root that no rank is.
+///   wait for each other. Whoever need not wait has sent its part and does not know. Alltoalls and scans are counted, too, where ranks may
+///   share memory: as having a root that no rank is.
 ///
 ///   Where ranks share memory, and have shown there what they call, and its size, before they went on by messages (coll/node.hpp), it looks at
 ///   that.
@@ -90,6 +90,7 @@ constexpr std::string_view name_of(speaker s) noexcept {
     case speaker::gather: return "gather";
     case speaker::scatter: return "scatter";
     case speaker::reduce: return "reduce";
+    case speaker::scan: return "scan";
     default: return "collective";
     }
 }

@@ -11,10 +11,18 @@
 ///                                `--------------------> |
 ///                   x0          x0 x1       x0 x1 x2    x0 x1 x2 x3
 ///
+///   Where ranks share memory, what has room in one round of it - of more than 1 KiB for up to eight ranks - each shows there, and combines by
+///   itself what those below it have, in the order in which messages bring it together. Still nobody waits for a rank above itself, but
+///   where memory for so much is agreed on: once.
+///
+///   Misuse    As in coll/allreduce.hpp; in shared memory who finds another size below itself is told.
 ///   Memory    a work buffer of the data's size; exscan: two.    Source MPI-4.1 section 6.11.
 ///   Tests     test/coll_scan_test.cpp
 #pragma once
-#include <mpt/coll/operand.hpp>
+#include <algorithm>
+#include <memory>
+
+#include <mpt/coll/combined.hpp>
 
 namespace mpt::inline v0::coll {
 
@@ -37,11 +45,61 @@ void scan(reduction<Team> const& r, std::byte* upto, std::byte* below, std::byte
     }
 }
 
+/// Shows the own elements to those above, and waits for those below; what they have lies at j.of(q) then.
+template <class J> void show_upwards(J& j, operand const& op, std::byte const* mine, std::size_t n, bool keeps) {
+    if (keeps && j.me() + 1 == j.ranks()) j.show_nothing();
+    else show_packed(j, op, mine, n);
+    for (std::int32_t q = 0; q < j.me(); ++q) j.see(q);
+}
+template <class J> void scan_in(J& j, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
+    bool const keeps = op.is_contiguous() && mine != result;
+    show_upwards(j, op, mine, n, keeps);
+    if (j.me() == 0 && op.is_contiguous()) return keeps ? copy_bytes(result, mine, n * op.packed) : void();
+    auto const lies_at = [&](std::int32_t q) { return keeps && q == j.me() ? mine : j.of(q); };
+    fold(op, fold_order::of_scan(j.me() + 1), n, lies_at, result);
+}
+/// The nearest one below, and before it what two, four ... have from there on.
+template <class J> void exscan_in(J& j, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
+    show_upwards(j, op, mine, n, true);
+    if (j.me() == 0) return;
+    unpack(op, j.of(j.me() - 1), n, result);
+    std::unique_ptr<work_buffer> aside;
+    for (std::int32_t step = 2; step <= j.me(); step *= 2) {
+        auto const last = j.me() - step, count = std::min(step, last + 1);
+        if (count == 1 && op.is_contiguous()) {
+            op.combine(op.what, j.of(last), result, n);
+            continue;
+        }
+        if (!aside) aside = buffer_for(op, n);
+        auto const lies_at = [&](std::int32_t q) { return j.of(last + 1 - count + q); };
+        fold(op, fold_order::of_scan(count), n, lies_at, aside->origin());
+        op.combine(op.what, aside->origin(), result, n);
+    }
+}
+
+/// Each rank reads what all below have: of more than 1 KiB that is too much where they are many. In one round, so that ranks whose sizes differ
+/// are in step after it.
+inline constexpr std::int32_t most_to_scan = 8;
+
+/// scan: scan_in or exscan_in.
+template <class Stack, class Scan>
+bool scan_together(team<Stack> const& t, operand const& op, std::size_t n, Scan const& scan) {
+    auto const size = n * op.packed;
+    joint<Stack> j{t, speaker::scan, size};
+    return j.takes(size, t.size() <= most_to_scan && size <= chunk_bytes(t)) && (scan(j), true);
+}
+
 } // namespace detail
 
 /// n elements from each rank. mine: null where they are in `result` already.
 template <team_type Team> void scan(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
-    to_the_end(t, [&](auto const& team) {
+    if constexpr (may_share<Team>)
+        if (detail::brief b{t, speaker::scan, n * op.packed, n * op.packed, rooted_call::nobody})
+            return detail::scan_in(b, op, mine ? mine : result, result, n);
+    to_the_end(detail::counted(t, speaker::scan), [&](auto const& team) {
+        if constexpr (may_share<Team>)
+            if (detail::scan_together(team, op, n, [&](auto& j) { detail::scan_in(j, op, mine ? mine : result, result, n); }))
+                return;
         reduction const r{team, op, speaker::scan};
         if (mine) r.copy(mine, result, n);
         if (n == 0 || t.size() == 1) return;
@@ -52,7 +110,13 @@ template <team_type Team> void scan(Team const& t, operand const& op, std::byte 
 /// The same without the own elements; at rank 0 result is left as it is.
 template <team_type Team>
 void exscan(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
-    to_the_end(t, [&](auto const& team) {
+    if constexpr (may_share<Team>)
+        if (detail::brief b{t, speaker::scan, n * op.packed, n * op.packed, rooted_call::nobody})
+            return detail::exscan_in(b, op, mine ? mine : result, result, n);
+    to_the_end(detail::counted(t, speaker::scan), [&](auto const& team) {
+        if constexpr (may_share<Team>)
+            if (detail::scan_together(team, op, n, [&](auto& j) { detail::exscan_in(j, op, mine ? mine : result, result, n); }))
+                return;
         reduction const r{team, op, speaker::scan};
         if (n == 0 || t.size() == 1) return;
         auto const upto = r.work(n), other = r.work(n);

@@ -74,7 +74,7 @@ template <team_type Team> void scatter(Team const& t, by_rank<source> all, std::
     auto const size = t.me() == root ? all(root).size() : mine->size();
     if constexpr (may_share<Team>)
         if (t.me() != root || !mine || mine->size() == size)
-            if (detail::brief b{t, speaker::scatter, size, size * static_cast<std::size_t>(t.size()), root}) {
+            if (detail::brief b{t, speaker::scatter, size, size * static_cast<std::size_t>(t.size() - 1), root}) {
                 detail::scatter_in(b, all, mine, size, root);
                 return t.me() == root && mine ? t.move(all(root), *mine) : void();
             }

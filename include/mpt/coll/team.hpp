@@ -74,13 +74,13 @@ concept team_type = requires(T const& t, std::int32_t r, speaker s, source const
 namespace detail {
 
 /// Data of any sort as a source; a layout's refers to it.
-inline source read_from(source const& s) noexcept { return s; }
+inline source const& read_from(source const& s) noexcept { return s; }
 template <byte_source S>
     requires(!std::same_as<S, source>)
 source read_from(S const& layout) noexcept {
     return source::of(layout);
 }
-inline sink written_to(sink const& s) noexcept { return s; }
+inline sink const& written_to(sink const& s) noexcept { return s; }
 template <byte_sink S>
     requires(!std::same_as<S, sink>)
 sink written_to(S const& layout) noexcept {
@@ -184,7 +184,7 @@ struct meeting {
     shown_call (*shown_by)(void const* room, std::int32_t q) = nullptr; // shown_calls
 };
 
-/// The word of MPT_COLL_OFF for a collective: its place there follows from the speaker's number.
+/// The word of MPT_COLL_OFF for a collective: the first ones' place there follows from the speaker's number.
 inline constexpr std::string_view switched_off_by = config::table[config::row_of("MPT_COLL_OFF")].words;
 static_assert(config::word_at(switched_off_by, static_cast<std::size_t>(speaker::barrier) - 1) == "mpi_barrier" &&
               config::word_at(switched_off_by, static_cast<std::size_t>(speaker::broadcast) - 1) == "mpi_bcast" &&
@@ -198,6 +198,7 @@ template <text Word, class Team> bool is_off(Team const& t) noexcept {
 }
 /// Do variables want a collective to go by messages alone, also where ranks share memory? The same on all ranks.
 template <class Team> bool by_messages(Team const& t, speaker s) noexcept {
+    if (s > speaker::reduce) return s == speaker::scan && is_off<"mpi_scan">(t);
     if (t.template limit<"MPT_COLL_OFF">() >> (static_cast<unsigned>(s) - 1) & 1) return true;
     switch (s) {
     case speaker::broadcast: return t.template limit<"MPT_BCAST_TREE">() != 0;
@@ -230,9 +231,19 @@ public:
     }
     /// The same, whose data are known to take that way.
     team numbered(speaker s, std::int32_t root, way by) const noexcept {
+        rooted_call call{s, root, 0, by};
+        number(call, wire_.on().calls_of(wire_.on().me()));
+        return in(call);
+    }
+    /// It is the next one of the communicator, and noted in that log of this rank's.
+    void number(rooted_call& call, call_log& log) const noexcept {
+        call.number = ++*calls_;
+        log.note(wire_.context(), call.word());
+    }
+    /// This team in that call.
+    team in(rooted_call const& call) const noexcept {
         auto t = *this;
-        t.call_ = {s, root, ++*calls_, by};
-        wire_.on().calls_of(wire_.on().me()).note(wire_.context(), t.call_.word());
+        t.call_ = call;
         return t;
     }
     /// Ranks are those of `who`, which outlives the team.
@@ -314,6 +325,11 @@ public:
     void keep(source const& mine, sink const& into) const {
         check({{}, {}, mine.size(), status::ok}, me_, into.size());
         move(mine, into);
+    }
+    /// Is what a rank brought as long as it should be?
+    bool fits(std::uint64_t came, std::size_t expected, std::int32_t from) const {
+        check({{}, {}, static_cast<std::size_t>(came), status::ok}, from, expected);
+        return came == expected;
     }
     template <class Out, class In> void move(Out const& from, In const& into) const {
         if (differs()) [[unlikely]]

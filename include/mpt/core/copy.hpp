@@ -59,11 +59,10 @@ static_assert(byte_sink<sink_part>);
 /// Copies all of `from` to the beginning of `into`, which has room for it.
 inline void copy(source const& from, sink const& into) noexcept {
     MPT_ASSERT(cheap, from.size() <= into.size());
-    auto const flat_from = from.contiguous();
-    auto const flat_into = into.contiguous();
-    if (flat_from && flat_into && flat_from->data() == flat_into->data()) return;
-    if (flat_from) return into.write(0, *flat_from);
-    if (flat_into) return from.read(0, flat_into->first(from.size()));
+    if (from.is_contiguous() && into.is_contiguous()) [[likely]]
+        return from.data() == into.data() ? void() : copy_bytes(into.data(), from.data(), from.size());
+    if (from.is_contiguous()) return into.write(0, *from.contiguous());
+    if (into.is_contiguous()) return from.read(0, into.contiguous()->first(from.size()));
     std::array<std::byte, copy_piece> buffer;
     for (std::size_t at = 0; at < from.size(); at += buffer.size()) {
         auto const piece = std::span{buffer}.first(std::min(buffer.size(), from.size() - at));

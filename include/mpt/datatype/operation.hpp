@@ -46,5 +46,11 @@ kernel find_kernel(operation op, element_kind kind) noexcept;
 kernel find_plain_kernel(operation op, element_kind kind) noexcept;
 /// Of the same results, into memory of their own. Null: there is none; copy, and combine.
 merger find_merger(operation op, element_kind kind) noexcept;
+/// Both. It stays where it is.
+struct kernels {
+    kernel combine = nullptr;
+    merger merge = nullptr; // of those that are made of vectors
+};
+kernels const& find_kernels(operation op, element_kind kind) noexcept;
 
 } // namespace mpt::inline v0

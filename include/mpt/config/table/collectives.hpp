@@ -32,7 +32,7 @@ consteval auto rows_of_collectives() {
 
         set   ("MPT_COLL_OFF",
             "mpi_barrier|mpi_allreduce|mpi_allgather|mpi_bcast|mpi_gather|mpi_scatter|mpi_alltoall|mpi_reduce|"
-            "mpi_allgatherv|mpi_gatherv|mpi_scatterv|mpi_alltoallv", job,
+            "mpi_allgatherv|mpi_gatherv|mpi_scatterv|mpi_alltoallv|mpi_scan", job,
             "collectives that go by messages alone, by the ordinary algorithms; OpenSHMEM's too", cray, {"MPICH_COLL_OPT_OFF"}),
         toggle("MPT_ALLREDUCE_NODE", state::on, job,
             "allreduces go through memory that ranks share; off: by messages, whose order of combination ranks and sizes "

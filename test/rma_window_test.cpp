@@ -128,6 +128,28 @@ TYPED_TEST(rma_window, who_locks_alone_is_alone) {
 }
 
 /// Two who share leave when the other has come, or has not for long.
+TYPED_TEST(rma_window, all_are_locked_at_once_or_none) {
+    this->on(3, [](auto world, auto& w) {
+        int const me = world.rank();
+        if (me == 1) w.lock(rma::lock_kind::exclusive, 2);
+        world.barrier();
+        if (me == 0) { EXPECT_FALSE(w.try_lock_all()); }
+        world.barrier();
+        if (me == 1) { // what rank 0 had of it, it has given back
+            EXPECT_TRUE(w.try_lock(rma::lock_kind::exclusive, 0));
+            w.unlock(0), w.unlock(2);
+        }
+        world.barrier();
+        EXPECT_TRUE(w.try_lock_all());
+        EXPECT_FALSE(w.try_lock_all());
+        put(w, 10 + me, (me + 1) % 3, 2);
+        if (!w.try_unlock_all()) w.unlock_all();
+        EXPECT_FALSE(w.try_unlock_all());
+        world.barrier();
+        EXPECT_EQ(at(w, 2), 10 + (me + 2) % 3);
+    });
+}
+
 TYPED_TEST(rma_window, who_share_and_relieve_each_other_keep_nobody_out) {
     constexpr int most = 20'000;
     std::atomic<int> entered{0};

@@ -81,8 +81,7 @@ TEST(coll_together, ranks_stay_in_step_after_sizes_that_differ) {
         together(n, values.begin()[seed % 3], [&](team_type const& team, int me) {
             dice common{seed};
             disagree(team, common, 30, [&](auto const& what, auto& data) { what.run(team, data); });
-            for (int i = 0; i < 10; ++i) { // some in more chunks than are kept
-                other_sizes const what{other_sizes::call::broadcast, {1, 10, 1000, 10'000, 40'000}, common, n};
+            auto const called = [&](other_sizes const& what) {
                 auto data = what.data(me);
                 bool failed = false;
                 try {
@@ -90,17 +89,11 @@ TEST(coll_together, ranks_stay_in_step_after_sizes_that_differ) {
                 } catch (mpt::error const& e) { failed = e.code() == errc::truncate; }
                 if (what.agree()) { EXPECT_FALSE(failed); }
                 coll::barrier(team);
-            }
-            for (int i = 0; i < 10; ++i) { // in a piece, in a chunk, and by messages
-                auto const how = common.coin() ? other_sizes::call::scan : other_sizes::call::exscan;
-                other_sizes const what{how, {100, 200, 3000, 20'000}, common, n};
-                auto data = what.data(me);
-                bool failed = false;
-                try {
-                    what.run(team, data);
-                } catch (mpt::error const& e) { failed = e.code() == errc::truncate; }
-                if (what.agree()) { EXPECT_FALSE(failed); }
-                coll::barrier(team);
+            };
+            using call = other_sizes::call;
+            for (int i = 0; i < 10; ++i) { // some in more chunks than are kept; scans in a piece, in a chunk, and by messages
+                called({call::broadcast, {1, 10, 1000, 10'000, 40'000}, common, n});
+                called({common.coin() ? call::scan : call::exscan, {100, 200, 3000, 20'000}, common, n});
             }
         });
     }

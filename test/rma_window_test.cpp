@@ -127,7 +127,6 @@ TYPED_TEST(rma_window, who_locks_alone_is_alone) {
         });
 }
 
-/// Two who share leave when the other has come, or has not for long.
 TYPED_TEST(rma_window, all_are_locked_at_once_or_none) {
     this->on(3, [](auto world, auto& w) {
         int const me = world.rank();
@@ -150,6 +149,7 @@ TYPED_TEST(rma_window, all_are_locked_at_once_or_none) {
     });
 }
 
+/// Two who share leave when the other has come, or has not for long.
 TYPED_TEST(rma_window, who_share_and_relieve_each_other_keep_nobody_out) {
     constexpr int most = 20'000;
     std::atomic<int> entered{0};

@@ -89,40 +89,42 @@ bool scan_together(team<Stack> const& t, operand const& op, std::size_t n, Scan 
     return j.takes(size, t.size() <= most_to_scan && size <= chunk_bytes(t)) && (scan(j), true);
 }
 
+/// scan: of who shows what each has; messages(reduction): where none of them does.
+template <team_type Team, class Scan, class Messages>
+void scan_either_way(Team const& t, operand const& op, std::size_t n, Scan const& scan, Messages const& messages) {
+    if constexpr (may_share<Team>)
+        if (brief b{t, speaker::scan, n * op.packed, n * op.packed, rooted_call::nobody}) return scan(b);
+    to_the_end(counted(t, speaker::scan), [&](auto const& team) {
+        if constexpr (may_share<Team>)
+            if (scan_together(team, op, n, scan)) return;
+        messages(reduction{team, op, speaker::scan});
+    });
+}
+
 } // namespace detail
 
 /// n elements from each rank. mine: null where they are in `result` already.
 template <team_type Team> void scan(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
-    if constexpr (may_share<Team>)
-        if (detail::brief b{t, speaker::scan, n * op.packed, n * op.packed, rooted_call::nobody})
-            return detail::scan_in(b, op, mine ? mine : result, result, n);
-    to_the_end(detail::counted(t, speaker::scan), [&](auto const& team) {
-        if constexpr (may_share<Team>)
-            if (detail::scan_together(team, op, n, [&](auto& j) { detail::scan_in(j, op, mine ? mine : result, result, n); }))
-                return;
-        reduction const r{team, op, speaker::scan};
-        if (mine) r.copy(mine, result, n);
-        if (n == 0 || t.size() == 1) return;
-        detail::scan(r, result, nullptr, r.work(n).origin(), n);
-    });
+    detail::scan_either_way(
+        t, op, n, [&](auto& j) { detail::scan_in(j, op, mine ? mine : result, result, n); },
+        [&](auto const& r) {
+            if (mine) r.copy(mine, result, n);
+            if (n == 0 || t.size() == 1) return;
+            detail::scan(r, result, nullptr, r.work(n).origin(), n);
+        });
 }
 
 /// The same without the own elements; at rank 0 result is left as it is.
 template <team_type Team>
 void exscan(Team const& t, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
-    if constexpr (may_share<Team>)
-        if (detail::brief b{t, speaker::scan, n * op.packed, n * op.packed, rooted_call::nobody})
-            return detail::exscan_in(b, op, mine ? mine : result, result, n);
-    to_the_end(detail::counted(t, speaker::scan), [&](auto const& team) {
-        if constexpr (may_share<Team>)
-            if (detail::scan_together(team, op, n, [&](auto& j) { detail::exscan_in(j, op, mine ? mine : result, result, n); }))
-                return;
-        reduction const r{team, op, speaker::scan};
-        if (n == 0 || t.size() == 1) return;
-        auto const upto = r.work(n), other = r.work(n);
-        r.copy(mine ? mine : result, upto.origin(), n);
-        detail::scan(r, upto.origin(), t.me() == 0 ? nullptr : result, other.origin(), n);
-    });
+    detail::scan_either_way(
+        t, op, n, [&](auto& j) { detail::exscan_in(j, op, mine ? mine : result, result, n); },
+        [&](auto const& r) {
+            if (n == 0 || t.size() == 1) return;
+            auto const upto = r.work(n), other = r.work(n);
+            r.copy(mine ? mine : result, upto.origin(), n);
+            detail::scan(r, upto.origin(), t.me() == 0 ? nullptr : result, other.origin(), n);
+        });
 }
 
 } // namespace mpt::inline v0::coll

@@ -81,22 +81,16 @@ template <class J> void exscan_in(J& j, operand const& op, std::byte const* mine
 /// are in step after it.
 inline constexpr std::int32_t most_to_scan = 8;
 
-/// scan: scan_in or exscan_in.
-template <class Stack, class Scan>
-bool scan_together(team<Stack> const& t, operand const& op, std::size_t n, Scan const& scan) {
-    auto const size = n * op.packed;
-    joint<Stack> j{t, speaker::scan, size};
-    return j.takes(size, t.size() <= most_to_scan && size <= chunk_bytes(t)) && (scan(j), true);
-}
-
 /// scan: of who shows what each has; messages(reduction): where none of them does.
 template <team_type Team, class Scan, class Messages>
 void scan_either_way(Team const& t, operand const& op, std::size_t n, Scan const& scan, Messages const& messages) {
+    auto const size = n * op.packed;
     if constexpr (may_share<Team>)
-        if (brief b{t, speaker::scan, n * op.packed, n * op.packed, rooted_call::nobody}) return scan(b);
+        if (brief b{t, speaker::scan, size, size, rooted_call::nobody}) return scan(b);
     to_the_end(counted(t, speaker::scan), [&](auto const& team) {
         if constexpr (may_share<Team>)
-            if (scan_together(team, op, n, scan)) return;
+            if (joint j{team, speaker::scan, size}; j.takes(size, t.size() <= most_to_scan && size <= chunk_bytes(t)))
+                return scan(j);
         messages(reduction{team, op, speaker::scan});
     });
 }

@@ -2,10 +2,13 @@
 // their rank's. Run by mptrun.
 #include <sched.h>
 
+#include <array>
+#include <atomic>
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <mpt/mpi/environment.hpp>
+#include <mpt/mpi/window.hpp>
 
 namespace {
 
@@ -169,6 +172,36 @@ TEST(apart, a_rank_that_sleeps_is_in_nobodys_way) {
     }
     meet_awake(world);
     allow(all);
+}
+
+/// Whoever shares that CPU must hear of it, too, or both stay: a rank that puts never waits.
+TEST(apart, a_rank_whose_puts_nobody_answers_says_on_which_cpu_it_is) {
+    constexpr long puts = 100; // of some in a row one asks
+    mpt::environment<> env;
+    auto world = env.world();
+    auto& job = env.native().job();
+    if (job.scarce()) GTEST_SKIP() << "fewer CPUs than ranks";
+    std::array<long, 1> own{};
+    mpt::window memory{world, mpt::exposed(own)};
+    world.barrier();
+    if (world.rank() == 1) // outside of mpt
+        while (std::atomic_ref{own[0]}.load(std::memory_order_acquire) != puts)
+            pause_for(1'000'000); // order: the puts are there
+    else if (world.rank() == 0) {
+        auto const here = ::sched_getcpu();
+        cpu_set_t const all = allowed();
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(static_cast<std::size_t>(here), &one);
+        allow(one);
+        job.fall_asleep(); // is nowhere
+        auto const l = memory.lock_all();
+        for (long i = 1; i <= puts; ++i) memory.put(i, mpt::rank{1});
+        memory.flush(mpt::rank{1});
+        EXPECT_EQ(static_cast<int>(job.record(mpt::rank{0}).cpu.load(std::memory_order_relaxed)) - 1, here); // order: a hint
+        allow(all);
+    }
+    world.barrier();
 }
 
 } // namespace

@@ -42,7 +42,7 @@ template <class Stack> template <class Come> void memory<Stack>::await(Come cons
         if (i % 32 == 0) lane.run_hooks();
         if (i % 128 != 0) continue;
         look_around();
-        if (i > alone) run_->world().yield();
+        if (i > alone) lane.give_way();
     }
     lane.wait({wait_for::memory, context_, any_source, any_tag, 0}, [&](auto&) { return come(); });
 }

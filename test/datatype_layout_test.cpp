@@ -80,11 +80,13 @@ TEST(layout, is_built_once_whoever_asks) {
         std::iota(at.begin(), at.end(), 0);
         for (auto& a : at) a *= a;
         auto const t = datatype::indexed_block(1, at, int_);
+        EXPECT_EQ(t.built_layout(), nullptr);
         std::vector<mpt::detail::step const*> seen(4);
         std::vector<std::thread> threads;
         for (auto& s : seen) threads.emplace_back([&s, &t] { s = &t.layout(); });
         for (auto& thread : threads) thread.join();
         for (auto const* s : seen) EXPECT_EQ(s, seen[0]);
+        EXPECT_EQ(t.built_layout(), seen[0]);
     }
 }
 

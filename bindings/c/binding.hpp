@@ -22,6 +22,7 @@
 #include "flavour.hpp"
 #include "handles.hpp"
 #include "objects.hpp"
+#include "recent_types.hpp"
 #include "request.hpp"
 #include "win.hpp"
 
@@ -66,6 +67,7 @@ struct binding {
     handle_table<errhandler> errhandlers;
     handle_table<info_object> infos;
     handle_table<datatype_object> datatypes;
+    recent_types lately;
     handle_table<operation_object> operations;
     handle_table<request> requests;
     handle_table<message> messages;

@@ -1,4 +1,6 @@
 // Section 5.1: the constructors of datatypes. Both forms lead here; which one it was, the contents tell later.
+#include <array>
+
 #include "datatypes.hpp"
 #include "entries.hpp"
 
@@ -17,19 +19,28 @@ list list_of(int const* values, int n) { return {values, values + n}; }
 
 count_form form_of(call const& on) noexcept { return on.large ? count_form::large : count_form::small; }
 
+/// make(): as the call says.
+template <class Make>
+MPI_Datatype made_of(call& on, combiner by, std::array<std::int64_t, 3> numbers, datatype_object const& old, Make&& make) {
+    auto& b = on.of();
+    return publish_type(b, b.lately.made_by({by, form_of(on), numbers}, old.type, make));
+}
+
 } // namespace
 
 namespace impl {
 
 void Type_contiguous(call& on, MPI_Count count, datatype_object& old, MPI_Datatype& made) {
-    made = publish_type(on.of(), datatype::contiguous(count, old.type, form_of(on)));
+    made = made_of(on, combiner::contiguous, {count}, old, [&] { return datatype::contiguous(count, old.type, form_of(on)); });
 }
 void Type_vector(call& on, MPI_Count count, MPI_Count length, MPI_Count stride, datatype_object& old, MPI_Datatype& made) {
-    made = publish_type(on.of(), datatype::vector(count, length, stride, old.type, form_of(on)));
+    made = made_of(on, combiner::vector, {count, length, stride}, old,
+                   [&] { return datatype::vector(count, length, stride, old.type, form_of(on)); });
 }
 void Type_create_hvector(call& on, MPI_Count count, MPI_Count length, MPI_Count stride, datatype_object& old,
                          MPI_Datatype& made) {
-    made = publish_type(on.of(), datatype::hvector(count, length, stride, old.type, form_of(on)));
+    made = made_of(on, combiner::hvector, {count, length, stride}, old,
+                   [&] { return datatype::hvector(count, length, stride, old.type, form_of(on)); });
 }
 void Type_indexed(call& on, MPI_Count n, numbers lengths, numbers displacements, datatype_object& old, MPI_Datatype& made) {
     auto t = datatype::indexed(list_of(lengths, n), list_of(displacements, n), old.type, form_of(on));
@@ -56,7 +67,8 @@ void Type_create_struct(call& on, MPI_Count n, numbers lengths, numbers displace
     made = publish_type(on.of(), std::move(t));
 }
 void Type_create_resized(call& on, datatype_object& old, MPI_Count lower, MPI_Count extent, MPI_Datatype& made) {
-    made = publish_type(on.of(), datatype::resized(old.type, lower, extent, form_of(on)));
+    made = made_of(on, combiner::resized, {lower, extent}, old,
+                   [&] { return datatype::resized(old.type, lower, extent, form_of(on)); });
 }
 
 void Type_create_subarray(call& on, int n, numbers sizes, numbers subsizes, numbers starts, int order, datatype_object& old,

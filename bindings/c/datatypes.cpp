@@ -101,8 +101,8 @@ element_class class_of(int typeclass) noexcept {
 MPI_Datatype publish_type(binding& b, datatype t, bool committed) {
     auto made = ref<datatype_object>::adopt(new datatype_object{std::move(t)});
     made->committed = committed;
-    auto const kept = made;
-    return kept->handle = binding::publish<MPI_Datatype>(b.datatypes, std::move(made));
+    auto& published = *made; // the handle's use, which nobody has yet
+    return published.handle = binding::publish<MPI_Datatype>(b.datatypes, std::move(made));
 }
 
 namespace impl {
@@ -110,8 +110,7 @@ namespace impl {
 void Type_commit(call& on, MPI_Datatype& handle) {
     auto& t = on.object(handle, "datatype");
     t.type.commit();
-    std::lock_guard const g{on.of().changing}; // another thread may commit it, too, and use it already
-    if (!t.committed) t.committed = true;
+    t.committed = true;
 }
 void Type_dup(call& on, datatype_object& old, MPI_Datatype& made) {
     made = publish_type(on.of(), datatype::dup(old.type), old.committed);

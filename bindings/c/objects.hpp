@@ -17,7 +17,7 @@ struct info_object : counted {
 
 struct datatype_object : counted {
     datatype type;
-    bool committed = false;
+    shown<bool> committed = false; // another thread may commit it, too, and use it already
     MPI_Datatype handle = MPI_DATATYPE_NULL;
     std::string name;
     std::unique_ptr<attributes> attached; // made when they are first asked for (attributes.hpp)

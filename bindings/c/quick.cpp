@@ -186,4 +186,56 @@ int Test(MPI_Request* request, int* flag, MPI_Status* status) {
     return MPI_SUCCESS;
 }
 
+// --- data packed by hand ----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Elements and the place of their packed form, where all of it is good: in one piece, or one element by its layout.
+struct packed_elements {
+    std::uintptr_t memory = 0;
+    detail::step const* layout = nullptr;
+    std::span<std::byte> place{};
+
+    [[gnu::always_inline]] bool find(void const* elements, int count, MPI_Datatype t, void const* buffer, int size,
+                                     int const* position, MPI_Comm c) noexcept {
+        auto const& b = here();
+        if (!b.is_ready() || elements == MPI_BOTTOM || elements == MPI_IN_PLACE || !buffer || buffer == MPI_IN_PLACE ||
+            !position || (count | size | *position) < 0 || !b.comms.find_handle(c)) [[unlikely]]
+            return false;
+        auto const* const type = b.datatypes.find_handle(t);
+        if (!type || !type->committed) [[unlikely]]
+            return false;
+        auto const run = type->type.contiguous_run(count);
+        if (!run && (count != 1 || !(layout = type->type.built_layout()))) return false;
+        auto const bytes = run ? run->bytes : type->type.size();
+        if (*position > size || bytes > size - *position) [[unlikely]]
+            return false;
+        memory = reinterpret_cast<std::uintptr_t>(elements) + static_cast<std::uintptr_t>(run ? run->offset : 0);
+        place = {static_cast<std::byte*>(const_cast<void*>(buffer)) + *position, static_cast<std::size_t>(bytes)};
+        return true;
+    }
+};
+
+} // namespace
+
+int Pack(void const* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position, MPI_Comm comm) {
+    packed_elements e;
+    if (!e.find(inbuf, incount, datatype, outbuf, outsize, position, comm)) [[unlikely]]
+        return otherwise::Pack(inbuf, incount, datatype, outbuf, outsize, position, comm);
+    if (e.layout) detail::gather(*e.layout, e.memory, 0, e.place);
+    else copy_bytes(e.place.data(), reinterpret_cast<std::byte const*>(e.memory), e.place.size());
+    *position += static_cast<int>(e.place.size());
+    return MPI_SUCCESS;
+}
+
+int Unpack(void const* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm) {
+    packed_elements e;
+    if (!e.find(outbuf, outcount, datatype, inbuf, insize, position, comm)) [[unlikely]]
+        return otherwise::Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm);
+    if (e.layout) detail::scatter(*e.layout, e.memory, 0, e.place);
+    else copy_bytes(reinterpret_cast<std::byte*>(e.memory), e.place.data(), e.place.size());
+    *position += static_cast<int>(e.place.size());
+    return MPI_SUCCESS;
+}
+
 } // namespace mpt::c::quick

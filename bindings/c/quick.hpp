@@ -4,8 +4,8 @@
 ///                             `-------- anything else: nothing was done ---> quick::otherwise::Isend ---> run("MPI_Isend", ...)
 ///                                                                            the long way: every check, every case, every error
 ///
-///   What is not as it mostly is has no short way: wildcards, MPI_PROC_NULL, MPI_BOTTOM, null pointers, data in several pieces, a
-///   request that is not done yet, a tool that waits for events. So a short way makes no call object, catches nothing, and has no
+///   What is not as it mostly is has no short way: wildcards, MPI_PROC_NULL, MPI_BOTTOM, null pointers, data in several pieces (but for one
+///   element that is packed), a request that is not done yet, a tool that waits for events. So a short way makes no call object, catches nothing, and has no
 ///   sentence for anybody; the checks of the long way stay the ones that count. But for MPI_Sendrecv's: whose message has left waits for the
 ///   other one, as a receive that was begun.
 ///
@@ -37,6 +37,8 @@ int Wait(MPI_Request* request, MPI_Status* status);
 int Test(MPI_Request* request, int* flag, MPI_Status* status);
 int Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status);
 int Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status);
+int Pack(void const* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position, MPI_Comm comm);
+int Unpack(void const* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm);
 int Put(void const* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
         int target_count, MPI_Datatype target_datatype, MPI_Win win);
 int Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp,
@@ -95,6 +97,8 @@ decltype(quick::Wait) Wait;
 decltype(quick::Test) Test;
 decltype(quick::Waitany) Waitany;
 decltype(quick::Testany) Testany;
+decltype(quick::Pack) Pack;
+decltype(quick::Unpack) Unpack;
 decltype(quick::Put) Put;
 decltype(quick::Get) Get;
 decltype(quick::Rput) Rput;

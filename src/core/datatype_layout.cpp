@@ -177,15 +177,19 @@ typed_data::typed_data(std::uintptr_t memory, std::int64_t count, datatype const
 
 namespace mpt::inline v0 {
 
+detail::step const* datatype::built_layout() const noexcept {
+    auto const* const l = node().flat.load(std::memory_order_acquire); // sync(datatype.layout): acquire
+    return l ? &l->root : nullptr;
+}
+
 /// Whoever asks first builds it; of several at once, one wins.
 detail::step const& datatype::layout() const {
+    if (auto const* const built = built_layout()) return *built;
     auto& place = node().flat;
-    auto const* l = place.load(std::memory_order_acquire); // sync(datatype.layout): acquire
-    if (l == nullptr) {
-        auto made = detail::flatten(node());
-        // sync(datatype.layout): acq_rel
-        if (place.compare_exchange_strong(l, made.get(), std::memory_order_acq_rel)) l = made.release();
-    }
+    detail::layout const* l = nullptr;
+    auto made = detail::flatten(node());
+    // sync(datatype.layout): acq_rel
+    if (place.compare_exchange_strong(l, made.get(), std::memory_order_acq_rel)) l = made.release();
     return l->root;
 }
 

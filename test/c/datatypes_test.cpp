@@ -12,6 +12,7 @@ using mpt::c::test::committed_type;
 using mpt::c::test::expect_failure;
 using mpt::c::test::made;
 using mpt::c::test::ranks;
+using mpt::c::test::thread_of_rank;
 using ::test::memory;
 using ::test::noise;
 using ::test::numbers;
@@ -475,6 +476,67 @@ TEST(CDatatypes, ADuplicateIsCommittedWhereItsOriginalIs) {
         MPI_Datatype predefined = MPI_INT;
         EXPECT_EQ(MPI_Type_commit(&predefined), MPI_SUCCESS);
         MPI_Type_free(&early), MPI_Type_free(&late);
+    });
+}
+
+/// The same call gives the same layout, but what a program says of one type is said of no other.
+TEST(CDatatypes, TypesOfTheSameCallAreObjectsOfTheirOwn) {
+    ranks(1, [](int, int) {
+        int keyval = MPI_KEYVAL_INVALID, found = -1, length = 0;
+        MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &keyval, nullptr);
+        MPI_Datatype first = MPI_DATATYPE_NULL, second = MPI_DATATYPE_NULL;
+        MPI_Type_vector(3, 1, 2, MPI_INT, &first);
+        MPI_Type_commit(&first);
+        MPI_Type_set_name(first, "first");
+        MPI_Type_set_attr(first, keyval, &found);
+        MPI_Type_vector(3, 1, 2, MPI_INT, &second);
+        EXPECT_NE(first, second);
+        char name[MPI_MAX_OBJECT_NAME] = "?";
+        MPI_Type_get_name(second, name, &length);
+        EXPECT_STREQ(name, "");
+        void* value = nullptr;
+        MPI_Type_get_attr(second, keyval, &value, &found);
+        EXPECT_EQ(found, 0);
+        std::array<int, 8> const x{1, 2, 3, 4, 5, 6, 7, 8};
+        expect_failure(MPI_Send(x.data(), 1, second, MPI_PROC_NULL, 1, world), MPI_ERR_TYPE, {"not committed"});
+        MPI_Type_commit(&second);
+        MPI_Type_free(&first);
+        std::array<int, 3> packed{};
+        int at = 0;
+        MPI_Pack(x.data(), 1, second, packed.data(), sizeof packed, &at, world);
+        EXPECT_EQ(packed, (std::array{1, 3, 5}));
+        MPI_Type_free(&second);
+        MPI_Type_free_keyval(&keyval);
+    });
+}
+
+/// Calls that differ in one thing only, again and again, by threads at once.
+TEST(CDatatypes, CallsThatDifferInOneThingGiveTypesThatDo) {
+    ranks(1, [](int, int) {
+        std::vector<std::thread> threads;
+        for (int t = 0; t < 3; ++t)
+            threads.push_back(thread_of_rank([] {
+                for (int round = 0; round < 300; ++round)
+                    for (auto const [count, length, stride] : {std::array{2, 1, 3}, {3, 1, 3}, {2, 2, 3}, {2, 1, 4}, {3, 1, 2}})
+                        for (auto const old : {MPI_INT, MPI_DOUBLE}) {
+                            MPI_Datatype row = MPI_DATATYPE_NULL, rows = MPI_DATATYPE_NULL, wide = MPI_DATATYPE_NULL;
+                            MPI_Type_vector(count, length, stride, old, &row);
+                            MPI_Type_create_resized(row, 0, 1000, &wide);
+                            MPI_Type_create_hvector(2, 1, 1000, row, &rows);
+                            MPI_Type_free(&row);
+                            int const unit = old == MPI_INT ? 4 : 8;
+                            int size = 0;
+                            MPI_Aint lower = -1, extent = -1, reach = -1;
+                            MPI_Type_size(rows, &size);
+                            MPI_Type_get_extent(rows, &lower, &extent);
+                            MPI_Type_get_extent(wide, &lower, &reach);
+                            EXPECT_EQ(size, 2 * count * length * unit);
+                            EXPECT_EQ(extent, 1000 + ((count - 1) * stride + length) * unit);
+                            EXPECT_EQ(reach, 1000);
+                            MPI_Type_free(&rows), MPI_Type_free(&wide);
+                        }
+            }));
+        for (auto& t : threads) t.join();
     });
 }
 

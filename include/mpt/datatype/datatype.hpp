@@ -140,6 +140,8 @@ public:
     /// Builds the layout now. Whoever moves data of the type does so by itself.
     void commit() const { layout(); }
     detail::step const& layout() const;
+    /// Null: nobody has built it yet.
+    detail::step const* built_layout() const noexcept;
     /// For the engine (src/core): the tree.
     detail::type_node const& node() const noexcept;
 

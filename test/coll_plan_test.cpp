@@ -59,7 +59,7 @@ TEST(coll_plan, an_exchange_is_a_phase_and_so_are_messages_of_one_sort) {
 }
 
 TEST(coll_plan, messages_name_ranks_of_the_job_and_carry_the_number) {
-    planned one{4, 1, 5}, other{4, 1, coll::recorder::numbers + 6};
+    planned one{4, 1, 5}, other{4, 1, coll::schedule_numbers + 6};
     coll::barrier(one.team), coll::barrier(other.team);
     auto const& first = std::get<coll::message_step>(one.steps.steps()[1]);
     EXPECT_TRUE(first.sends);
@@ -71,9 +71,31 @@ TEST(coll_plan, messages_name_ranks_of_the_job_and_carry_the_number) {
 }
 
 TEST(coll_plan, the_largest_number_makes_a_tag_that_is_not_negative) {
-    planned p{2, 0, coll::recorder::numbers - 1};
+    planned p{2, 0, coll::schedule_numbers - 1};
     coll::barrier(p.team);
     EXPECT_GT(std::get<coll::message_step>(p.steps.steps()[0]).label, mpt::tag{0});
+}
+
+TEST(coll_plan, gets_another_number_and_keeps_all_else) {
+    planned p{4, 1, 5}, other{4, 1, coll::schedule_numbers + 9}; // modulo their number
+    std::byte b[8]{};
+    for (auto* const one : {&p, &other}) {
+        one->team.send(2, speaker::gather, mpt::source{b, 4});
+        one->team.recv(0, speaker::allreduce, mpt::sink{b, 4});
+        one->team.move(mpt::source{b, 4}, mpt::sink{b + 4, 4});
+    }
+    p.steps.renumber(9);
+    ASSERT_EQ(p.steps.steps().size(), other.steps.steps().size());
+    for (std::size_t i = 0; i < 2; ++i) {
+        auto const &now = std::get<coll::message_step>(p.steps.steps()[i]),
+                   &wanted = std::get<coll::message_step>(other.steps.steps()[i]);
+        EXPECT_EQ(now.label, wanted.label);
+        EXPECT_EQ(now.world, wanted.world);
+        EXPECT_EQ(now.phase, wanted.phase);
+    }
+    EXPECT_EQ(p.steps.bytes(), 0u);
+    p.team.memory(1000);
+    EXPECT_EQ(p.steps.bytes(), 1000u);
 }
 
 TEST(coll_plan, a_broadcast_waits_for_the_data_and_then_sends_to_all_at_once) {

@@ -68,6 +68,7 @@ struct binding {
     handle_table<info_object> infos;
     handle_table<datatype_object> datatypes;
     recent_types lately;
+    recent<ref<request>> resting; // collectives that may be begun again
     handle_table<operation_object> operations;
     handle_table<request> requests;
     handle_table<message> messages;

@@ -43,6 +43,23 @@ void collective_request::abandon() {
     active = false;
     steps_->abandon();
 }
+bool collective_request::end_well(std::uint32_t looks) noexcept {
+    if (!steps_->look(looks) || steps_->failure()) return false;
+    active = false;
+    steps_->collect();
+    return true;
+}
+void collective_request::rest(binding& b, ref<request> mine) noexcept {
+    if (called_.all[0] == 0) return;
+    on_ = {};
+    b.resting.keep(called_.mark(), std::move(mine));
+}
+MPI_Request collective_request::begin_again(binding& b, comm& c, ref<request> resting) {
+    auto& r = of(resting);
+    r.on_ = ref{c};
+    r.steps_->renumber(c.next_schedule());
+    return launch(b, std::move(resting));
+}
 
 namespace impl {
 

@@ -39,8 +39,11 @@ std::vector<pending> active_ones(binding& b, MPI_Request const* handles, int n) 
     auto peer = any_source;
     bool const over = home.enter([&](auto&) { return kept->peek(home) || (peer = kept->awaited(), false); });
     if (!over) home.wait(kept->about(), is_over, nullptr, peer);
-    if (!kept->persistent) b.requests.remove(word_of(std::exchange(handle, MPI_REQUEST_NULL)))->let_go();
-    return kept->finish();
+    bool const ends = !kept->persistent;
+    if (ends) b.requests.remove(word_of(std::exchange(handle, MPI_REQUEST_NULL)))->let_go();
+    auto e = kept->finish();
+    if (ends && e.code == MPI_SUCCESS) kept->rest(b, kept);
+    return e;
 }
 
 /// An ending that is an error, and whose handler hears of it.
@@ -267,7 +270,7 @@ void reap(binding& b) {
 }
 
 void refuse_collective(call const& on, request const& r, char const* what) {
-    if (r.is_collective())
+    if (r.collective)
         on.fail(MPI_ERR_REQUEST, std::string{"request is a collective operation that is under way: it cannot be "} + what);
 }
 

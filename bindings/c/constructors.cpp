@@ -23,7 +23,7 @@ count_form form_of(call const& on) noexcept { return on.large ? count_form::larg
 template <class Make>
 MPI_Datatype made_of(call& on, combiner by, std::array<std::int64_t, 3> numbers, datatype_object const& old, Make&& make) {
     auto& b = on.of();
-    return publish_type(b, b.lately.made_by({by, form_of(on), numbers}, old.type, make));
+    return publish_type(b, b.lately.made_by({by, form_of(on), numbers, old.type}, make));
 }
 
 } // namespace

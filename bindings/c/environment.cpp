@@ -134,6 +134,7 @@ void end_use(binding& b, use what) {
     if (count(1) == 0) {
         flush_all(b);
         free_orphans(b);
+        b.resting.clear();
         leave_windows(b);
         leave_tools(b);
     }

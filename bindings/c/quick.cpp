@@ -96,14 +96,18 @@ struct named {
     return take(name, m, source, tag, status, how) ? how : take_at_last(name, m, source, tag, status);
 }
 
-/// The transfer of a handle; nullptr: it is none of these, or not under way.
-plain_transfer* transfer_of(binding const& b, MPI_Request h) noexcept {
-    auto* const r = h == MPI_REQUEST_NULL ? nullptr : b.requests.find_handle(h);
-    return r && r->plain && r->active ? static_cast<plain_transfer*>(r) : nullptr;
+/// Ends a collective that was begun, if it is over, or soon. False: nothing was done.
+[[gnu::noinline]] bool end_collective(binding& b, request& r, MPI_Request& handle, MPI_Status* status, bool waits) noexcept {
+    if (!r.collective || r.persistent) return false;
+    auto const& home = r.home();
+    if (!r.end_well(waits && !home.is_waited_on() ? home.looks() : 0)) return false; // who waits there looks for us, too
+    auto last = ref<request>::adopt(b.requests.remove(word_of(std::exchange(handle, MPI_REQUEST_NULL))));
+    tell_sent(status);
+    return r.rest(b, std::move(last)), true;
 }
 
 /// Ends a request that is done. False: it is another sort, or not done, or there is an error to tell.
-[[gnu::always_inline]] inline bool end(MPI_Request* request, MPI_Status* status) noexcept {
+[[gnu::always_inline]] inline bool end(MPI_Request* request, MPI_Status* status, bool waits) noexcept {
     auto& b = here();
     if (!b.is_ready() || !request) [[unlikely]]
         return false;
@@ -111,8 +115,11 @@ plain_transfer* transfer_of(binding const& b, MPI_Request h) noexcept {
         *request = MPI_REQUEST_NULL;
         return tell_sent(status), true;
     }
-    auto* const r = transfer_of(b, *request);
-    if (!r || !r->home().enter([&](auto& engine) { return r->ended(engine, status); })) return false;
+    auto* const found = *request == MPI_REQUEST_NULL ? nullptr : b.requests.find_handle(*request);
+    if (!found || !found->active) return false;
+    if (!found->plain) return end_collective(b, *found, *request, status, waits);
+    auto* const r = static_cast<plain_transfer*>(found);
+    if (!r->home().enter([&](auto& engine) { return r->ended(engine, status); })) return false;
     b.requests.retire(word_of(std::exchange(*request, MPI_REQUEST_NULL)));
     return true;
 }
@@ -177,11 +184,11 @@ int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_
 }
 
 int Wait(MPI_Request* request, MPI_Status* status) {
-    return end(request, status) ? MPI_SUCCESS : otherwise::Wait(request, status);
+    return end(request, status, true) ? MPI_SUCCESS : otherwise::Wait(request, status);
 }
 
 int Test(MPI_Request* request, int* flag, MPI_Status* status) {
-    if (!flag || !end(request, status)) return otherwise::Test(request, flag, status);
+    if (!flag || !end(request, status, false)) return otherwise::Test(request, flag, status);
     *flag = 1;
     return MPI_SUCCESS;
 }

@@ -7,11 +7,14 @@
 ///   A request that the user frees while it is active becomes an orphan: its operation goes on, and the binding lets go of it
 ///   when it is done, or at MPI_Finalize.
 #pragma once
+#include <array>
+#include <cstdint>
 #include <string>
 
 #include "call.hpp"
 #include "counted.hpp"
 #include "flavour.hpp"
+#include "recent.hpp"
 #include "status.hpp"
 
 namespace mpt::c {
@@ -34,6 +37,7 @@ struct request : counted {
     bool by_handle = false;     // the user completes it, and names it by its handle, which lives until then
     bool plain = false;         // a plain_transfer
     bool single = false;        // a transfer_request, persistent, of one transfer
+    bool collective = false;    // cannot be cancelled, nor freed while it is active: MPI-4.1 sections 6.12 and 6.13
     raised_on blamed;           // its errors
 
     /// Persistent ones: begins again. Not while active.
@@ -52,10 +56,19 @@ struct request : counted {
     /// Waits until it is done and tells how it ended; inactive from then on.
     virtual ending finish() = 0;
     virtual void cancel() = 0;
-    /// Cannot be cancelled, nor freed while it is active. MPI-4.1 sections 6.12 and 6.13.
-    virtual bool is_collective() const noexcept { return false; }
+    /// Ends it, as finish() does, where it is over and went well, which is looked for so many times. False: nothing was done.
+    virtual bool end_well(std::uint32_t looks) noexcept { return (void)looks, false; }
     /// MPI is left: withdrawn where that can be done.
     virtual void abandon() = 0;
+    /// It ended well, and its handle is dead. mine: a use of it, the last one where no other thread has one; who keeps it may begin it again.
+    virtual void rest(binding&, ref<request> mine) noexcept { (void)mine; }
+};
+
+/// What a call was made with, where words say all of it.
+struct call_words {
+    std::array<std::uint64_t, 9> all{};
+    std::uint32_t mark() const noexcept { return mark_of(all); }
+    friend bool operator==(call_words const&, call_words const&) = default;
 };
 
 } // namespace mpt::c

@@ -1,5 +1,6 @@
 // Chapter 6 of the C interface, collectives that do not block and persistent ones: many under way at once, against a serial oracle.
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
@@ -300,6 +301,79 @@ TEST(CSchedules, PersistentOnesDoItAgainAndAgain) {
 }
 
 // Blocking ones and persistent ones among them, between the sides of intercommunicators too.
+/// Waits for one by each of the calls that can, in turn.
+void end_by_turns(MPI_Request& r, int round) {
+    int done = 0, at = -1;
+    switch (round % 4) {
+    case 0: EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS); break;
+    case 1:
+        while (!done) EXPECT_EQ(MPI_Test(&r, &done, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        break;
+    case 2: EXPECT_EQ(MPI_Waitall(1, &r, MPI_STATUSES_IGNORE), MPI_SUCCESS); break;
+    default: EXPECT_EQ(MPI_Waitany(1, &r, &at, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }
+    EXPECT_EQ(r, MPI_REQUEST_NULL);
+}
+
+/// What a call was made with is the same, or differs in one thing; what is in the buffers is new each time.
+TEST(CSchedules, TheSameCallAgainIsAnotherCollective) {
+    for (int n : {1, 2, 3})
+        ranks(n, [](int me, int size) {
+            std::array<long, 24> in{}, sum{}, told{};
+            for (int round = 0; round < 200; ++round) {
+                int const count = round % 3 == 0 ? 1 + round % 24 : 8; // more calls than are kept, and one of them often
+                int const root = round % 5 == 0 ? round / 5 % size : 0;
+                for (std::size_t i = 0; i < in.size(); ++i) in[i] = me * 100 + round + static_cast<long>(i);
+                sum.fill(-1), told.fill(me == root ? round : -1);
+                MPI_Request first = MPI_REQUEST_NULL, second = MPI_REQUEST_NULL;
+                MPI_Iallreduce(in.data(), sum.data(), count, MPI_LONG, round % 7 == 0 ? MPI_MAX : MPI_SUM, MPI_COMM_WORLD,
+                               &first);
+                MPI_Ibcast(told.data(), count, MPI_LONG, root, MPI_COMM_WORLD, &second);
+                end_by_turns(round % 2 ? first : second, round);
+                end_by_turns(round % 2 ? second : first, round + me);
+                for (std::size_t i = 0; i < in.size(); ++i) {
+                    auto const one = round + static_cast<long>(i);
+                    auto const all = round % 7 == 0 ? one + 100 * (size - 1) : one * size + 50L * size * (size - 1);
+                    bool const has = i < static_cast<std::size_t>(count);
+                    ASSERT_EQ(sum[i], has ? all : -1) << "round " << round << ", " << i;
+                    ASSERT_EQ(told[i], has || me == root ? round : -1) << "round " << round << ", " << i;
+                }
+            }
+        });
+}
+
+/// A communicator that is freed goes, also while what was begun on it is under way; the next one may have its place.
+TEST(CSchedules, WhatWasBegunOnACommunicatorIsNotBegunAgainOnAnother) {
+    ranks(3, [](int me, int size) {
+        long mine = 0, all = 0, seen = 0;
+        int keyval = MPI_KEYVAL_INVALID;
+        auto const count = [](MPI_Comm, int, void* at, void*) -> int { return ++*static_cast<long*>(at), MPI_SUCCESS; };
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, count, &keyval, nullptr);
+        for (int round = 0; round < 40; ++round) {
+            MPI_Comm turned = MPI_COMM_NULL;
+            MPI_Comm_split(MPI_COMM_WORLD, 0, round % 2 ? size - me : me, &turned);
+            MPI_Comm_set_attr(turned, keyval, &seen);
+            int rank = -1;
+            MPI_Comm_rank(turned, &rank);
+            for (int times = 0; times < 3; ++times) {
+                mine = rank == 0 ? me + 10 * round : -1;
+                MPI_Request r = MPI_REQUEST_NULL;
+                MPI_Ibcast(&mine, 1, MPI_LONG, 0, turned, &r);
+                end_by_turns(r, round + times);
+                ASSERT_EQ(mine, (round % 2 ? size - 1 : 0) + 10 * round);
+            }
+            mine = me, all = -1;
+            MPI_Request last = MPI_REQUEST_NULL;
+            MPI_Iallreduce(&mine, &all, 1, MPI_LONG, MPI_SUM, turned, &last);
+            MPI_Comm_free(&turned);
+            end_by_turns(last, round);
+            ASSERT_EQ(all, size * (size - 1) / 2);
+            ASSERT_EQ(seen, round + 1);
+        }
+        MPI_Comm_free_keyval(&keyval);
+    });
+}
+
 TEST(CSchedules, CommunicatorsThatOverlapDoNotMixTheirsUp) {
     mpt::test::seeds const seeds{12};
     for (unsigned seed = seeds.first; seed != seeds.first + seeds.count && !HasFailure(); ++seed)

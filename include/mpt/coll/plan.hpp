@@ -29,6 +29,16 @@
 
 namespace mpt::inline v0::coll {
 
+/// How many collectives of a communicator that do not block have labels of their own, by their numbers.
+inline constexpr std::uint32_t schedule_numbers = 1u << 27;
+constexpr tag numbered(std::uint32_t speaker, std::uint32_t number) noexcept {
+    return tag{static_cast<std::int32_t>(number % schedule_numbers << 4 | speaker)};
+}
+/// The label of the same message of another one.
+constexpr tag numbered(tag label, std::uint32_t number) noexcept {
+    return label == any_tag ? label : numbered(static_cast<std::uint32_t>(label.value) & 15, number);
+}
+
 /// A message to a rank, or from it.
 struct message_step {
     bool sends;
@@ -81,6 +91,17 @@ public:
         steps_.push_back(s);
     }
     detail::mismatch& wrong() noexcept { return wrong_; }
+    /// The steps of another collective by the same call.
+    void renumber(std::uint32_t number) noexcept {
+        for (auto& s : steps_)
+            if (auto* const m = std::get_if<message_step>(&s)) m->label = numbered(m->label, number);
+    }
+    /// Of memory that the steps need.
+    std::size_t bytes() const noexcept {
+        std::size_t all = 0;
+        for (auto const& m : memory_) all += m->all().size();
+        return all;
+    }
     /// The phase of messages that come next. Those of one sort that follow each other are a phase.
     std::uint32_t phase_for(sort s) noexcept {
         if (s == sort::others || std::exchange(open_, s) != s) ++phase_;
@@ -111,11 +132,9 @@ class recorder {
     config::values const* variables_;
 
 public:
-    static constexpr std::uint32_t numbers = 1u << 27;
-
     /// number: of this collective among those of its communicator that are not blocking.
     recorder(plan& p, group const& who, rank me, std::uint32_t number, config::values const& variables) noexcept
-        : plan_{&p}, who_{&who}, me_{me}, number_{number % numbers}, variables_{&variables} {}
+        : plan_{&p}, who_{&who}, me_{me}, number_{number}, variables_{&variables} {}
 
     rank me() const noexcept { return me_; }
     std::int32_t size() const noexcept { return who_->size(); }
@@ -166,7 +185,7 @@ public:
     template <class T> T const& lasting(T const& object) const { return plan_->keep(object); }
 
 private:
-    tag label(speaker s) const noexcept { return tag{static_cast<std::int32_t>(number_ << 4 | static_cast<std::uint32_t>(s))}; }
+    tag label(speaker s) const noexcept { return numbered(static_cast<std::uint32_t>(s), number_); }
     void add_send(std::uint32_t phase, std::int32_t to, speaker s, source const& data) const {
         plan_->add(message_step{true, phase, to, who_->world(to), label(s), data, {}});
     }

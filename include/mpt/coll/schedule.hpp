@@ -40,7 +40,7 @@ template <class Stack> class schedule {
     std::size_t next_ = 0;             // step
     std::size_t first_ = 0, last_ = 0; // steps of a phase under way: from the one to before the other; under the lock alone
     std::uint32_t missing_ = 0;        // of its messages, and one while they are started
-    bool stopping_ = false;
+    bool stopping_ = false, begins_ = false; // begins: start() takes the first steps, outside of a round
     detail::mismatch wrong_;
     std::exception_ptr failure_;
 
@@ -77,6 +77,14 @@ public:
     /// Why it failed, once it is complete.
     std::exception_ptr const& failure() const noexcept { return failure_; }
 
+    /// The same steps as another collective. Not while it is active.
+    void renumber(std::uint32_t number) noexcept {
+        plan_.renumber(number);
+        label_ = numbered(label_, number);
+    }
+    /// Of memory that the steps need.
+    std::size_t bytes() const noexcept { return plan_.bytes(); }
+
     /// Not while it is active. Throws mpt::error(no_memory).
     void start() {
         next_ = first_ = last_ = 0, stopping_ = false, wrong_ = plan_.wrong(), failure_ = nullptr;
@@ -86,9 +94,22 @@ public:
                 home().no_request();
             own_->user = this;
             own_->advance = [](protocol::request& r) noexcept { return static_cast<schedule*>(r.user)->advance(); };
-            e.start_task(*own_);
-            home().step();
+            begins_ = true;
+            e.begin_task(*own_);
+            begins_ = false;
+            if (!own_->complete) home().step();
         });
+    }
+    /// So many rounds of progress at most, until it is complete. True: it is, and collect() may come.
+    bool look(std::uint32_t rounds) const noexcept {
+        for (; own_; --rounds) {
+            bool const complete = home().enter([&](engine_type&) {
+                if (!own_->complete && rounds != 0) home().step();
+                return own_->complete;
+            });
+            if (complete || rounds == 0) return complete;
+        }
+        return true;
     }
     /// One round of progress; true: complete, finish() does not wait.
     bool test() const { return !own_ || wire_.test(*own_); }
@@ -201,14 +222,21 @@ private:
     /// A message that fits a frame, where nothing stands in its way, needs no request, and one that is here.
     bool has_left(message_step const& m) noexcept {
         auto const bytes = m.out.contiguous();
-        return bytes && engine().send_now(m.world, wire_.context(), m.label, bytes->data(), bytes->size(), true);
+        return bytes && engine().send_now(m.world, wire_.context(), m.label, bytes->data(), bytes->size(), !begins_);
     }
     bool is_here(message_step const& m) noexcept {
-        auto const room = m.in.contiguous();
-        auto const got = room ? engine().take_kept({wire_.context(), m.world, m.label}, *room) : protocol::received{};
+        auto const got = here_now(m);
         if (got && static_cast<std::size_t>(got.bytes) != m.size())
             wrong_.note(static_cast<std::size_t>(got.bytes), m.size(), m.peer);
         return static_cast<bool>(got);
+    }
+    /// What is on the wire goes straight to its place: a message with a label of its own is dear to keep.
+    protocol::received here_now(message_step const& m) noexcept {
+        auto const room = m.in.contiguous();
+        if (!room) return {};
+        if (!engine().quiet()) return engine().take_kept({wire_.context(), m.world, m.label}, *room);
+        if (room->size() + sizeof(protocol::wire::e0) > Stack::route_type::max_stretch) return {};
+        return engine().look_now(m.world, wire_.context(), m.label, room->data(), room->size());
     }
     /// f(m) of the messages of the phase that have requests.
     template <class F> void each_under_way(F const& f) {

@@ -29,6 +29,7 @@
 
 #include <mpt/coll/pieces.hpp>
 #include <mpt/coll/rooted.hpp>
+#include <mpt/coll/under_way.hpp>
 #include <mpt/core/copy.hpp>
 #include <mpt/stack/p2p.hpp>
 
@@ -120,57 +121,6 @@ struct mismatch {
         static constexpr std::array<std::byte, odd_lengths.back()> nothing{};
         auto const free = [&](std::size_t n) { return n != planned && n != came; };
         return {nothing.data(), *std::ranges::find_if(odd_lengths, free)};
-    }
-};
-
-/// Messages under way at once. What an exception leaves of them is given up.
-template <class Stack> class under_way {
-    struct message {
-        protocol::request* r;
-        std::int32_t peer;
-        waiting about;
-        outcome end;
-    };
-    channel<Stack> wire_;
-    tag label_;
-    std::vector<message> all_;
-    std::size_t ended_ = 0; // the first ones
-
-public:
-    under_way(channel<Stack> wire, tag label, std::size_t most) : wire_{wire}, label_{label} { all_.reserve(most); }
-    under_way(under_way const&) = delete;
-    ~under_way() {
-        for (; ended_ < all_.size(); ++ended_) give_up(all_[ended_]);
-    }
-    void receive(std::int32_t from, rank world, sink const& into) {
-        auto* const r = wire_.start_recv(world, label_, into);
-        all_.push_back({r, from, {wait_for::receive, wire_.context(), world, label_, into.size()}, {}});
-    }
-    void send(std::int32_t to, rank world, source const& data) {
-        if (auto const bytes = data.contiguous(); bytes && wire_.try_send(world, label_, *bytes)) return;
-        auto* const r = wire_.start_send(world, label_, data);
-        all_.push_back({r, to, {wait_for::send, wire_.context(), world, label_, data.size()}, {}});
-    }
-    /// Waits for all, or until it is in vain: then one is given up, and the others are where this ends.
-    template <class Stop> void wait(Stop& stop) {
-        for (; ended_ < all_.size(); ++ended_) {
-            auto& m = all_[ended_];
-            m.end = wire_.finish(*m.r, m.about, stop);
-            if (m.end.how == status::cancelled) return void(++ended_);
-        }
-    }
-    /// Waits for all. check(outcome, peer, bytes) of each.
-    template <class Check> void finish(Check const& check) {
-        for (; ended_ < all_.size(); ++ended_) all_[ended_].end = wire_.finish(*all_[ended_].r, all_[ended_].about);
-        for (auto const& m : all_) check(m.end, m.peer, m.about.size);
-    }
-
-private:
-    void give_up(message const& m) const noexcept {
-        try {
-            wire_.abandon(*m.r, m.about);
-        } catch (error const&) { // the job is over: nobody will touch the data any more
-        }
     }
 };
 
@@ -302,11 +252,16 @@ public:
         tell(doubt);
         check(got, from, room.size());
     }
-    /// All at once: what is received is posted before anything is sent, so that nobody waits for somebody's turn.
+    /// All at once: nobody waits for somebody's turn. What does not leave at once leaves when all that is received is posted.
     void exchange_all(std::span<incoming const> in, std::span<outgoing const> out, speaker s) const {
-        detail::under_way<Stack> all{wire_, call_.label(s), in.size() + out.size()};
+        auto const label = call_.label(s);
+        auto rest = out;
+        if (call_.number == 0 && are_few(in))
+            while (!rest.empty() && has_left(rest.front(), label)) rest = rest.subspan(1);
+        if (rest.empty() && !out.empty()) return take_all(in, label);
+        detail::under_way<Stack> all{wire_, label, in.size() + rest.size()};
         for (auto const& m : in) all.receive(m.from, who_->world(m.from), m.into);
-        for (auto const& m : out) all.send(m.to, who_->world(m.to), given(m.data));
+        for (auto const& m : rest) all.send(m.to, who_->world(m.to), given(m.data));
         if (call_.number != 0) {
             auto doubt = suspect();
             all.wait(doubt);
@@ -377,6 +332,21 @@ private:
         doubt.tell(me_);
         if (doubt.is_in_vain()) [[unlikely]]
             wrong_->tell();
+    }
+    static constexpr std::size_t few_messages = 8; // are received one after the other
+    static bool are_few(std::span<incoming const> in) noexcept {
+        constexpr auto most = Stack::route_type::max_stretch - sizeof(protocol::wire::e0); // bytes of what needs no offer
+        return in.size() <= few_messages && std::ranges::all_of(in, [](incoming const& m) { return m.into.size() <= most; });
+    }
+    bool has_left(outgoing const& m, tag label) const {
+        auto const bytes = given(m.data).contiguous();
+        return bytes && wire_.try_send(who_->world(m.to), label, *bytes);
+    }
+    /// All of them come, also where one has another size: what nobody takes would meet the next collective.
+    void take_all(std::span<incoming const> in, tag label) const {
+        std::array<outcome, few_messages> ends;
+        for (std::size_t i = 0; i < in.size(); ++i) ends[i] = wire_.recv(who_->world(in[i].from), label, in[i].into);
+        for (std::size_t i = 0; i < in.size(); ++i) check(ends[i], in[i].from, in[i].into.size());
     }
     source given(source const& data) const noexcept { return differs() ? wrong_->spoilt(data.size()) : data; }
     void check(outcome const& got, std::int32_t from, std::size_t expected) const {

@@ -123,10 +123,9 @@ public:
         ++active_;
         tasks_.push_back(r);
     }
-    void resume(request& r) noexcept {
-        start_task(r);
-        wake_threads();
-    }
+    void resume(request& r) noexcept;
+    /// As start_task(), and its first step is taken here and now: not by a task, for its round goes on.
+    void begin_task(request& r) noexcept;
     request* take_errand() noexcept;
     bool has_errand() const noexcept { return errands_left_.load(std::memory_order_relaxed) != 0; } // order: a hint
     void finish(request& r, status how) noexcept { r.result.how = how, complete(r); }

@@ -59,6 +59,20 @@ template <class World, class Route, protocol_set Use> std::size_t engine<World, 
     });
 }
 
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::resume(request& r) noexcept {
+    start_task(r);
+    wake_threads();
+}
+
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::begin_task(request& r) noexcept {
+    r.kind = role::task;
+    r.at = phase::working;
+    r.go_on();
+    r.advance(r);
+    if (r.at == phase::working) ++active_, tasks_.push_back(r);
+    else if (r.at == phase::errand) leave_errand(r);
+}
+
 /// For a thread that holds no lock; one that sleeps may be the only one to come.
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::leave_errand(request& r) noexcept {
     errands_.push_back(r);

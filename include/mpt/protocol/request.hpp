@@ -116,8 +116,11 @@ struct request : list_node, posted_hook {
     status (*provide)(request&, std::uint64_t bytes) = nullptr; // receive of unknown size: sets `into` when the size is known
     void* user = nullptr;
 
-    /// Whose message it waits for, under the lock; any_source: of no one rank's.
-    rank awaited() const noexcept { return kind == role::receive ? wanted.source : any_source; }
+    /// Whose frame it waits for, under the lock; any_source: of no one rank's.
+    rank awaited() const noexcept {
+        if (kind == role::receive) return wanted.source;
+        return kind == role::send && at == phase::acking ? peer : any_source;
+    }
 
     /// Its own lane, under the lock: it is complete; it is not, a task that goes on.
     void end() noexcept {

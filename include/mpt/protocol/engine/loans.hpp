@@ -205,16 +205,27 @@ void engine<World, Route, Use>::landed(request& r, rank from, tag label, std::ui
     complete(r);
 }
 
-/// A frame that is no small message: the wanted one, in a loan, goes straight to its buffer; any other is handled as
-/// it comes, and nothing is got.
+/// A frame that is no small standard message: the wanted one, in a loan or sent synchronously, goes straight to its buffer; any other is
+/// handled as it comes, and nothing is got.
 template <class World, class Route, protocol_set Use>
 received engine<World, Route, Use>::take_other(frame const& f, envelope const& wanted, std::span<std::byte> into) noexcept {
-    if (f.op == static_cast<std::uint16_t>(op::e1) || f.op == static_cast<std::uint16_t>(op::e1_begun)) {
+    auto const kind = static_cast<op>(f.op);
+    if (kind == op::e1 || kind == op::e1_begun || kind == op::e1_sync) {
         auto const h = wire::read<wire::e1>(f.payload);
         if (!h || !is_wanted(h->what, wanted)) return on_frame(f), received{};
-        read_lent(static_cast<op>(f.op), f.from, h->loan, h->size, sink{into}, 0, into.size(), h->index);
+        read_lent(kind, f.from, h->loan, h->size, sink{into}, 0, into.size(), h->index);
+        if (kind == op::e1_sync) control(f.from, op::ack, wire::ack{h->index, h->generation});
         counts_.received[static_cast<unsigned>(way::loan)].count(h->size);
         return {static_cast<std::int32_t>(h->size), h->what.tag};
+    }
+    if (kind == op::e0_sync) {
+        auto const h = wire::read<wire::e0_sync>(f.payload);
+        if (!h || !is_wanted(h->what, wanted)) return on_frame(f), received{};
+        auto const data = f.payload.subspan(sizeof *h);
+        copy_bytes(into.data(), data.data(), std::min(data.size(), into.size()));
+        control(f.from, op::ack, wire::ack{h->index, h->generation});
+        counts_.received[static_cast<unsigned>(way::frame)].count(data.size());
+        return {static_cast<std::int32_t>(data.size()), h->what.tag};
     }
     on_frame(f);
     return {};

@@ -233,4 +233,41 @@ TEST(protocol_engine_stretched, above_the_largest_eager_message_nothing_goes_so)
     all[0].drop(*s), all[1].drop(*first), all[1].drop(*r);
 }
 
+/// Synchronous ones do not go so: in a usual frame, or in a loan. Who waits for one takes it at once, as any other, and answers.
+TEST(protocol_engine_stretched, a_synchronous_one_that_is_waited_for_is_taken_at_once_and_answered) {
+    mpt::test::engines<mpt::transport::smp<>> all{2};
+    for (std::size_t n : {0u, 8u, 36u, 200u, 1000u, 8000u})
+        for (std::size_t const room : {n, n + 5, n / 2}) {
+            auto const data = pattern(n, static_cast<unsigned>(n));
+            auto* const s = start_send(all[0], 1, 3, data, send_mode::synchronous);
+            EXPECT_EQ(s->awaited(), 1);
+            std::vector<std::byte> into(room);
+            received got;
+            for (int i = 0; i < 100 && !got; ++i) got = all[1].receive_now(0, here, 3, into.data(), room);
+            ASSERT_EQ(got.bytes, static_cast<int>(n));
+            EXPECT_EQ(got.label, 3);
+            EXPECT_TRUE(std::equal(into.begin(), into.begin() + static_cast<std::ptrdiff_t>(std::min(n, room)), data.begin()));
+            EXPECT_TRUE(all[1].quiet()) << "it was never kept";
+            ASSERT_TRUE(all.run([&] { return s->complete; }));
+            all[0].drop(*s);
+        }
+    EXPECT_EQ(all[1].counted().kept.messages, 0u);
+}
+
+TEST(protocol_engine_stretched, a_synchronous_one_that_is_not_wanted_is_kept_and_not_answered) {
+    mpt::test::engines<mpt::transport::smp<>> all{2};
+    for (std::size_t n : {8u, 1000u}) {
+        auto const data = pattern(n, 1);
+        auto* const s = start_send(all[0], 1, 4, data, send_mode::synchronous);
+        std::vector<std::byte> into(n), later(n);
+        for (int i = 0; i < 100; ++i) EXPECT_FALSE(all[1].receive_now(0, here, 3, into.data(), n));
+        all.settle();
+        EXPECT_FALSE(s->complete);
+        auto* const r = start_receive(all[1], 0, 4, later);
+        ASSERT_TRUE(all.run([&] { return s->complete && r->complete; }));
+        EXPECT_EQ(later, data);
+        all[0].drop(*s), all[1].drop(*r);
+    }
+}
+
 } // namespace

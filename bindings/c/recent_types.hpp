@@ -5,7 +5,7 @@
 ///
 ///   A datatype never changes, so what is new is the object behind the handle alone, with its name, attributes and commit. Programs that make
 ///   a type, use it once and free it pay for its tree and its layout the first time.
-///   origin: MPI_Type_vector, commit and free, AMD EPYC, Zen 4: 172 ns and 2512 instructions, so ORIGIN
+///   origin: MPI_Type_vector, commit and free, AMD EPYC, Zen 4: 172 ns and 2512 instructions, so 68 and 1020
 ///
 ///   Kept     only what is small: of a predefined type, or of a type that one such call made of a predefined one. Lists of any length lie
 ///            in none of them, so what stays after it was freed is some hundred bytes each.

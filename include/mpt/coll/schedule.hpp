@@ -9,6 +9,10 @@
 ///                       `--- combine: few elements by a predefined operation, at once; else an errand, which a thread that holds no lock
 ///                            runs (the operation may be the user's)
 ///
+///   start() takes the first steps itself, and a message that is on the wire then goes straight to its place: each has a label of its own,
+///   by the collective's number, and one that is kept needs a bin of its own.
+///   origin: MPI_Ibcast of 8 bytes from one of two ranks again and again, AMD EPYC, Zen 4: 0.25 us, so 0.10
+///
 ///   While it is parked it is on no list: a thousand of them cost a round of progress nothing, and a rank that waits sleeps. The
 ///   messages' requests count down as they complete; the last one makes it a task of the engine again, which the same round runs.
 ///

@@ -93,9 +93,10 @@ TEST(coll_plan, gets_another_number_and_keeps_all_else) {
         EXPECT_EQ(now.world, wanted.world);
         EXPECT_EQ(now.phase, wanted.phase);
     }
-    EXPECT_EQ(p.steps.bytes(), 0u);
+    auto const steps = p.steps.bytes();
+    EXPECT_GE(steps, 3 * sizeof(coll::plan_step));
     p.team.memory(1000);
-    EXPECT_EQ(p.steps.bytes(), 1000u);
+    EXPECT_EQ(p.steps.bytes(), steps + 1000);
 }
 
 TEST(coll_plan, a_broadcast_waits_for_the_data_and_then_sends_to_all_at_once) {

@@ -25,7 +25,7 @@ class collective_request : public request {
     std::optional<coll::schedule<stack>> steps_;
 
 protected:
-    static constexpr std::size_t most_at_rest = 64 << 10; // bytes of the steps' own memory
+    static constexpr std::size_t most_at_rest = 64 << 10; // bytes of the steps and their memory
     explicit collective_request(comm& c) : on_{c} { collective = true, blamed = c.handle; }
     template <class Algorithm> void write_down(coll::team<stack> const& t, Algorithm const& f) {
         steps_.emplace(t, on_->next_schedule(), f);
@@ -36,6 +36,8 @@ protected:
     }
     static bool stays(datatype_object const& t) noexcept { return t.type.is_predefined(); }
     static bool stays(operation_object const& o) noexcept { return o.predefined.has_value(); }
+    /// As end_well(), for those whose finish() is no more than ours.
+    bool end_steps_well(std::uint32_t looks) noexcept;
     /// An argument; what is counted lives as long as this request.
     template <class T> void use(T const& x) {
         if constexpr (std::is_convertible_v<T, counted const*>) {
@@ -56,8 +58,9 @@ public:
     mpt::rank awaited() const noexcept override { return steps_->awaited(); }
     ending seen() override;
     ending finish() override;
-    bool end_well(std::uint32_t looks) noexcept override;
     void rest(binding& b, ref<request> mine) noexcept override;
+    /// It is over, and kept for the same call.
+    bool rests() const noexcept { return !on_; }
     bool was(call_words const& called) const noexcept { return called_ == called; }
     static collective_request& of(ref<request> const& r) noexcept { return static_cast<collective_request&>(*r); }
     /// It rests, and is begun again on the same communicator.
@@ -75,6 +78,7 @@ public:
         (use(arguments), ...);
         write_down(team_of(c), [this](auto const& t) { what_.run(t); });
     }
+    bool end_well(std::uint32_t looks) noexcept override { return end_steps_well(looks); }
     void call_it(call_words const& called) { collective_request::call_it(called); }
 };
 

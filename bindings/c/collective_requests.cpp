@@ -43,7 +43,7 @@ void collective_request::abandon() {
     active = false;
     steps_->abandon();
 }
-bool collective_request::end_well(std::uint32_t looks) noexcept {
+bool collective_request::end_steps_well(std::uint32_t looks) noexcept {
     if (!steps_->look(looks) || steps_->failure()) return false;
     active = false;
     steps_->collect();

@@ -33,7 +33,7 @@ std::vector<pending> active_ones(binding& b, MPI_Request const* handles, int n) 
 /// The end of a request that is done, or is waited for here: its handle dies where it is not persistent. It lives as long as this
 /// waits, and the request is active: another thread may cancel it, ask for its state, or make a partition of it ready.
 [[gnu::noinline]] ending end_of(binding& b, MPI_Request& handle) {
-    ref<request> const kept{b.requests.get(handle)};
+    ref<request> kept{b.requests.get(handle)};
     auto& home = kept->home();
     auto const is_over = [&](auto&) { return kept->peek(home); };
     auto peer = any_source;
@@ -42,7 +42,7 @@ std::vector<pending> active_ones(binding& b, MPI_Request const* handles, int n) 
     bool const ends = !kept->persistent;
     if (ends) b.requests.remove(word_of(std::exchange(handle, MPI_REQUEST_NULL)))->let_go();
     auto e = kept->finish();
-    if (ends && e.code == MPI_SUCCESS) kept->rest(b, kept);
+    if (auto& r = *kept; ends && e.code == MPI_SUCCESS) r.rest(b, std::move(kept));
     return e;
 }
 

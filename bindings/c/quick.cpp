@@ -99,8 +99,10 @@ struct named {
 /// Ends a collective that was begun, if it is over, or soon. False: nothing was done.
 [[gnu::noinline]] bool end_collective(binding& b, request& r, MPI_Request& handle, MPI_Status* status, bool waits) noexcept {
     if (!r.collective || r.persistent) return false;
+    constexpr std::uint32_t most = 128; // rounds, 10 us: then the other lanes and hooks have their turn
     auto const& home = r.home();
-    if (!r.end_well(waits && !home.is_waited_on() ? home.looks() : 0)) return false; // who waits there looks for us, too
+    bool const looks = waits && !home.is_waited_on(); // who waits there looks for us, too
+    if (!r.end_well(looks ? std::min(home.looks() / lane<stack>::engine_type::looks, most) : 0)) return false;
     auto last = ref<request>::adopt(b.requests.remove(word_of(std::exchange(handle, MPI_REQUEST_NULL))));
     tell_sent(status);
     return r.rest(b, std::move(last)), true;

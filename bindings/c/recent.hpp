@@ -2,12 +2,13 @@
 ///
 ///        find(mark, is_it)    a copy of the kept one that is it                 a datatype (recent_types.hpp)
 ///        take(mark, is_it)    the kept one that is it, which is kept no more    a collective that is over (collective_request.hpp)
-///        keep(mark, it)       in a place that is free, else in that of the one that was kept first
+///        keep(mark, it)       in a place that is free, else in that of the one that has been kept longest
 ///
-///   Cost     a look at sixteen words in one line, and is_it() where a mark is the same; one locked instruction.
+///   Cost     a look at sixteen words in one line, and is_it() where a mark is the same; one locked instruction, and a copy in find().
 ///   Threads  any, at once. What loses its place goes after the lock.
 ///   Tests    test/c/recent_test.cpp
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <mutex>
@@ -22,9 +23,10 @@ template <class Kept> class recent {
     static constexpr unsigned most = 16;
 
     short_lock changing_;
-    unsigned next_ = 0;                                           // place to be taken, where none is free
+    std::uint64_t times_ = 0;                                     // that something was kept
     alignas(cache_line) std::array<std::uint32_t, most> marks_{}; // 0: the place is free
     std::array<Kept, most> kept_;
+    std::array<std::uint64_t, most> since_{};
 
 public:
     template <class Is> Kept find(std::uint32_t mark, Is const& is_it) {
@@ -43,8 +45,8 @@ public:
         std::lock_guard const g{changing_}; // `it` goes after it
         unsigned at = 0;
         while (at < most && marks_[at] != 0) ++at;
-        if (at == most) at = next_++ % most;
-        marks_[at] = mark;
+        if (at == most) at = static_cast<unsigned>(std::ranges::min_element(since_) - since_.begin());
+        marks_[at] = mark, since_[at] = ++times_;
         std::swap(kept_[at], it);
     }
     void clear() {

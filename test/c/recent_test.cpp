@@ -44,6 +44,17 @@ TEST(CRecent, TheSixteenLastAreKeptAndNoneAfterClear) {
     for (int i = 0; i < 40; ++i) EXPECT_EQ(r.find(static_cast<std::uint32_t>(i + 1), is(i)), kept{});
 }
 
+TEST(CRecent, WhatIsTakenAndKeptAgainIsTheLastToGo) {
+    recent<kept> r;
+    for (int i = 0; i < 16; ++i) r.keep(static_cast<std::uint32_t>(i + 1), i);
+    EXPECT_EQ(r.take(1, is(0)), 0);
+    r.keep(1, 0);
+    for (int i = 16; i < 31; ++i) r.keep(static_cast<std::uint32_t>(i + 1), i);
+    EXPECT_EQ(r.find(1, is(0)), 0);
+    r.keep(40, 40);
+    EXPECT_EQ(r.find(1, is(0)), kept{});
+}
+
 TEST(CRecent, MarksOfWordsThatDifferDifferAndAreNotZero) {
     std::array<std::uint64_t, 3> words{};
     EXPECT_NE(mpt::c::mark_of(words), 0u);

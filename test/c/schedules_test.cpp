@@ -1,11 +1,13 @@
 // Chapter 6 of the C interface, collectives that do not block and persistent ones: many under way at once, against a serial oracle.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
 
 #include "../support/dice.hpp"
+#include "collective_request.hpp"
 #include "random_collectives.hpp"
 #include "shared.hpp"
 
@@ -300,7 +302,6 @@ TEST(CSchedules, PersistentOnesDoItAgainAndAgain) {
     });
 }
 
-// Blocking ones and persistent ones among them, between the sides of intercommunicators too.
 /// Waits for one by each of the calls that can, in turn.
 void end_by_turns(MPI_Request& r, int round) {
     int done = 0, at = -1;
@@ -342,6 +343,72 @@ TEST(CSchedules, TheSameCallAgainIsAnotherCollective) {
         });
 }
 
+/// The object is the same, and holds its communicator only as long as it is under way.
+TEST(CSchedules, WhatIsOverRestsForTheSameCall) {
+    ranks(2, [](int, int) {
+        auto& b = mpt::c::here();
+        std::array<long, 4> in{}, out{};
+        mpt::c::ref<mpt::c::request> held; // so that no other one has its memory
+        auto const begin = [&](int count, MPI_Op op) {
+            MPI_Request r = MPI_REQUEST_NULL;
+            MPI_Iallreduce(in.data(), out.data(), count, MPI_LONG, op, MPI_COMM_WORLD, &r);
+            return r;
+        };
+        for (int round = 0; round < 12; ++round) {
+            auto r = begin(4, MPI_SUM);
+            auto* const found = b.requests.find_handle(r);
+            ASSERT_NE(found, nullptr);
+            if (held) { EXPECT_EQ(found, held.get()); }
+            held = mpt::c::ref<mpt::c::request>{*found};
+            EXPECT_FALSE(mpt::c::collective_request::of(held).rests());
+            end_by_turns(r, round);
+            EXPECT_TRUE(mpt::c::collective_request::of(held).rests());
+        }
+        auto other = begin(3, MPI_SUM), first = begin(4, MPI_SUM), another = begin(4, MPI_MAX);
+        EXPECT_NE(b.requests.find_handle(other), held.get());
+        EXPECT_NE(b.requests.find_handle(another), held.get());
+        EXPECT_EQ(b.requests.find_handle(first), held.get());
+        end_by_turns(another, 0), end_by_turns(first, 0), end_by_turns(other, 0);
+    });
+}
+
+/// What a user's operation does, and what combines many elements, is an errand of a thread that waits: no wait looks on meanwhile.
+TEST(CSchedules, AWaitThatSpinsForEverRunsItsErrand) {
+    ::setenv("MPT_WAIT", "spin", 1);
+    ranks(2, [](int me, int size) {
+        std::vector<long> in(5000, me + 1), out(5000);
+        for (int round = 0; round < 20; ++round) {
+            MPI_Request r = MPI_REQUEST_NULL;
+            MPI_Iallreduce(in.data(), out.data(), 5000, MPI_LONG, MPI_SUM, MPI_COMM_WORLD, &r);
+            end_by_turns(r, 0);
+            ASSERT_EQ(out, std::vector<long>(5000, size * (size + 1) / 2));
+        }
+    });
+    ::unsetenv("MPT_WAIT");
+}
+
+/// Of a duplicate's two requests: who waits in the short way, and who does not, have the same communicator afterwards.
+TEST(CSchedules, DuplicatesHaveContextsOfTheirOwnHoweverTheyAreWaitedFor) {
+    ranks(2, [](int me, int) {
+        for (int round = 0; round < 8; ++round) {
+            MPI_Comm one = MPI_COMM_NULL, two = MPI_COMM_NULL;
+            MPI_Request r = MPI_REQUEST_NULL;
+            MPI_Comm_idup(MPI_COMM_WORLD, &one, &r);
+            end_by_turns(r, round + me);
+            MPI_Comm_idup(MPI_COMM_WORLD, &two, &r);
+            end_by_turns(r, round + 2 * me);
+            int flag = -1, token = me;
+            MPI_Send(&token, 1, MPI_INT, 1 - me, 0, one);
+            MPI_Sendrecv(&me, 1, MPI_INT, 1 - me, 1, &token, 1, MPI_INT, 1 - me, 1, two, MPI_STATUS_IGNORE);
+            MPI_Iprobe(1 - me, 0, two, &flag, MPI_STATUS_IGNORE);
+            EXPECT_EQ(flag, 0) << "what was sent on the other one";
+            MPI_Recv(&token, 1, MPI_INT, 1 - me, 0, one, MPI_STATUS_IGNORE);
+            EXPECT_EQ(token, 1 - me);
+            MPI_Comm_free(&one), MPI_Comm_free(&two);
+        }
+    });
+}
+
 /// A communicator that is freed goes, also while what was begun on it is under way; the next one may have its place.
 TEST(CSchedules, WhatWasBegunOnACommunicatorIsNotBegunAgainOnAnother) {
     ranks(3, [](int me, int size) {
@@ -374,6 +441,7 @@ TEST(CSchedules, WhatWasBegunOnACommunicatorIsNotBegunAgainOnAnother) {
     });
 }
 
+// Blocking ones and persistent ones among them, between the sides of intercommunicators too.
 TEST(CSchedules, CommunicatorsThatOverlapDoNotMixTheirsUp) {
     mpt::test::seeds const seeds{12};
     for (unsigned seed = seeds.first; seed != seeds.first + seeds.count && !HasFailure(); ++seed)

@@ -96,9 +96,9 @@ public:
         for (auto& s : steps_)
             if (auto* const m = std::get_if<message_step>(&s)) m->label = numbered(m->label, number);
     }
-    /// Of memory that the steps need.
+    /// Of the steps, and of the memory that they need.
     std::size_t bytes() const noexcept {
-        std::size_t all = 0;
+        auto all = steps_.capacity() * sizeof(plan_step);
         for (auto const& m : memory_) all += m->all().size();
         return all;
     }

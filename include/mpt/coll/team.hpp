@@ -335,8 +335,10 @@ private:
     }
     static constexpr std::size_t few_messages = 8; // are received one after the other
     static bool are_few(std::span<incoming const> in) noexcept {
-        constexpr auto most = Stack::route_type::max_stretch - sizeof(protocol::wire::e0); // bytes of what needs no offer
-        return in.size() <= few_messages && std::ranges::all_of(in, [](incoming const& m) { return m.into.size() <= most; });
+        auto const is_short = [](incoming const& m) { // needs no offer
+            return m.into.size() + sizeof(protocol::wire::e0) <= Stack::route_type::max_stretch;
+        };
+        return in.size() <= few_messages && std::ranges::all_of(in, is_short);
     }
     bool has_left(outgoing const& m, tag label) const {
         auto const bytes = given(m.data).contiguous();

@@ -23,10 +23,10 @@ template <class Kept> class recent {
     static constexpr unsigned most = 16;
 
     short_lock changing_;
-    std::uint64_t times_ = 0;                                     // that something was kept
+    std::uint16_t times_ = 0;                                     // that something was kept, modulo 2^16
+    std::array<std::uint16_t, most> since_{};                     // as times_ was
     alignas(cache_line) std::array<std::uint32_t, most> marks_{}; // 0: the place is free
     std::array<Kept, most> kept_;
-    std::array<std::uint64_t, most> since_{};
 
 public:
     template <class Is> Kept find(std::uint32_t mark, Is const& is_it) {
@@ -45,7 +45,7 @@ public:
         std::lock_guard const g{changing_}; // `it` goes after it
         unsigned at = 0;
         while (at < most && marks_[at] != 0) ++at;
-        if (at == most) at = static_cast<unsigned>(std::ranges::min_element(since_) - since_.begin());
+        if (at == most) at = longest_kept();
         marks_[at] = mark, since_[at] = ++times_;
         std::swap(kept_[at], it);
     }
@@ -59,6 +59,10 @@ public:
     }
 
 private:
+    unsigned longest_kept() const noexcept {
+        auto const age = [this](std::uint16_t since) { return static_cast<std::uint16_t>(times_ - since); };
+        return static_cast<unsigned>(std::ranges::max_element(since_, {}, age) - since_.begin());
+    }
     /// most: there is none.
     template <class Is> unsigned place_of(std::uint32_t mark, Is const& is_it) const noexcept {
         unsigned at = 0;

@@ -67,7 +67,7 @@ struct binding {
     handle_table<errhandler> errhandlers;
     handle_table<info_object> infos;
     handle_table<datatype_object> datatypes;
-    recent_types lately;
+    recent_types lately;          // what their constructors gave
     recent<ref<request>> resting; // collectives that may be begun again
     handle_table<operation_object> operations;
     handle_table<request> requests;

@@ -7,14 +7,12 @@
 ///   A request that the user frees while it is active becomes an orphan: its operation goes on, and the binding lets go of it
 ///   when it is done, or at MPI_Finalize.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <string>
 
 #include "call.hpp"
 #include "counted.hpp"
 #include "flavour.hpp"
-#include "recent.hpp"
 #include "status.hpp"
 
 namespace mpt::c {
@@ -62,13 +60,6 @@ struct request : counted {
     virtual void abandon() = 0;
     /// It ended well, and its handle is dead. mine: a use of it, the last one where no other thread has one; who keeps it may begin it again.
     virtual void rest(binding&, ref<request> mine) noexcept { (void)mine; }
-};
-
-/// What a call was made with, where words say all of it.
-struct call_words {
-    std::array<std::uint64_t, 9> all{};
-    std::uint32_t mark() const noexcept { return mark_of(all); }
-    friend bool operator==(call_words const&, call_words const&) = default;
 };
 
 } // namespace mpt::c

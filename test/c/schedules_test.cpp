@@ -387,7 +387,7 @@ TEST(CSchedules, AWaitThatSpinsForEverRunsItsErrand) {
     ::unsetenv("MPT_WAIT");
 }
 
-/// Of a duplicate's two requests: who waits in the short way, and who does not, have the same communicator afterwards.
+/// Ranks that wait for a duplicate in the short way, and those that do not, have the same communicator afterwards, and no other one's.
 TEST(CSchedules, DuplicatesHaveContextsOfTheirOwnHoweverTheyAreWaitedFor) {
     ranks(2, [](int me, int) {
         for (int round = 0; round < 8; ++round) {

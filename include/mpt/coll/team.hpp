@@ -25,7 +25,6 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include <mpt/coll/pieces.hpp>
 #include <mpt/coll/rooted.hpp>

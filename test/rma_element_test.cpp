@@ -3,6 +3,8 @@
 #include <cstring>
 #include <thread>
 
+#include <sys/mman.h>
+
 #include <gtest/gtest.h>
 #include <mpt/rma/element.hpp>
 
@@ -103,6 +105,7 @@ TEST(rma_element, alone_becomes_the_same_by_its_short_way) {
                 mpt::rma::lock_word<> wide;
                 bool const done = mpt::rma::combine_one(op, kind, one.data(), operand.data(), fetches ? old.data() : nullptr);
                 if (!done) {
+                    EXPECT_FALSE(mpt::rma::combine_one_locked(op, kind, one.data(), operand.data(), nullptr, wide));
                     EXPECT_EQ(one, other) << "nothing was done";
                     continue;
                 }
@@ -114,8 +117,33 @@ TEST(rma_element, alone_becomes_the_same_by_its_short_way) {
                 std::array<std::byte, 32> const before = one;
                 EXPECT_FALSE(mpt::rma::combine_one(op, kind, one.data() + 1, operand.data(), nullptr)) << "it is not aligned";
                 EXPECT_EQ(one, before);
+                for (std::size_t shift : {0u, 1u}) { // under the lock it may lie anywhere
+                    std::array<std::byte, 32> locked{}, there{};
+                    locked.fill(std::byte{0xa5}), there.fill(std::byte{0xa5});
+                    std::ranges::copy(first, locked.data() + shift);
+                    std::copy_n(other.data(), n, there.data() + shift);
+                    bytes seen(n);
+                    EXPECT_TRUE(mpt::rma::combine_one_locked(op, kind, locked.data() + shift,
+                                                             op == operation::no_op ? nullptr : operand.data(),
+                                                             fetches ? seen.data() : nullptr, wide));
+                    EXPECT_EQ(locked, there);
+                    if (fetches) { EXPECT_EQ(seen, was); }
+                    EXPECT_TRUE(wide.try_exclusive()) << "it is free again";
+                    wide.release_exclusive();
+                }
             }
     EXPECT_GT(taken, 20u);
+}
+
+TEST(rma_element, that_is_fetched_under_the_lock_is_not_written) {
+    auto* const page = ::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(page, MAP_FAILED);
+    mpt::rma::lock_word<> wide;
+    std::int64_t was = 7;
+    EXPECT_TRUE(mpt::rma::combine_one_locked(operation::no_op, element_kind::int64, static_cast<std::byte*>(page), nullptr,
+                                             reinterpret_cast<std::byte*>(&was), wide));
+    EXPECT_EQ(was, 0);
+    ::munmap(page, 4096);
 }
 
 TEST(rma_element, is_swapped_where_it_is_what_was_expected) {

@@ -36,12 +36,12 @@ template <class Stack> struct rma_rows : over<Stack> {
 
     /// fn(world, window of 600 numbers of each rank) on n ranks, to whom fences are the sleeper's: so that rows can be
     /// taken however many CPUs there are.
-    template <class F> static void on(int n, std::uint64_t patience, F&& fn) {
+    template <class F> static void on(int n, std::uint64_t patience, F&& fn, bool locked = false) {
         ::setenv("MPT_FENCES", "sleeper", 1);
         over<Stack>::job(n, [&](view world) {
             auto const& s = world.native();
             rma::wanted wanted{.size = 2 * length * sizeof(std::int64_t), .unit = 8};
-            wanted.patience = patience;
+            wanted.patience = patience, wanted.rows_locked = locked;
             auto const w = rma::make_window(*s.run, mpt::coll::team<Stack>{s.wire, s.who, s.me, s.rooted_calls}, wanted);
             w->fence();
             fn(world, *w);
@@ -162,33 +162,41 @@ template <class Fixture, class Window> void change_at_random(Window& w, dice d, 
 }
 
 /// With as little patience as can be every part changes hands all the time.
-template <class Fixture> void everybody_at_once(int ranks, int threads, std::uint64_t patience) {
+template <class Fixture> void everybody_at_once(int ranks, int threads, std::uint64_t patience, bool locked = false) {
     auto const seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Fixture::on(ranks, patience, [&](auto& world, auto& w) {
-        std::vector<typename Fixture::numbers> by_thread(
-            static_cast<std::size_t>(threads), typename Fixture::numbers(static_cast<std::size_t>(ranks) * Fixture::length, 0));
-        std::vector<std::thread> others;
-        auto const change = [&](int t) {
-            dice const d{seed + static_cast<unsigned>(world.rank().value + ranks * t)};
-            change_at_random<Fixture>(w, d, Fixture::is_mapped ? 10'000 / threads : 500,
-                                      by_thread[static_cast<std::size_t>(t)]);
-        };
-        for (int t = 1; t < threads; ++t) others.emplace_back(change, t);
-        change(0);
-        for (auto& t : others) t.join();
-        w.fence();
-        auto& added = by_thread[0];
-        for (int t = 1; t < threads; ++t)
-            std::ranges::transform(added, by_thread[static_cast<std::size_t>(t)], added.begin(), std::plus{});
-        world.allreduce(added);
-        auto const* const mine = added.data() + static_cast<std::size_t>(world.rank().value) * Fixture::length;
-        for (int k = 0; k < Fixture::length; ++k) ASSERT_EQ(Fixture::mine(w)[k], mine[k]) << "number " << k;
-    });
+    Fixture::on(
+        ranks, patience,
+        [&](auto& world, auto& w) {
+            std::vector<typename Fixture::numbers> by_thread(
+                static_cast<std::size_t>(threads),
+                typename Fixture::numbers(static_cast<std::size_t>(ranks) * Fixture::length, 0));
+            std::vector<std::thread> others;
+            auto const change = [&](int t) {
+                dice const d{seed + static_cast<unsigned>(world.rank().value + ranks * t)};
+                change_at_random<Fixture>(w, d, Fixture::is_mapped ? 10'000 / threads : 500,
+                                          by_thread[static_cast<std::size_t>(t)]);
+            };
+            for (int t = 1; t < threads; ++t) others.emplace_back(change, t);
+            change(0);
+            for (auto& t : others) t.join();
+            w.fence();
+            auto& added = by_thread[0];
+            for (int t = 1; t < threads; ++t)
+                std::ranges::transform(added, by_thread[static_cast<std::size_t>(t)], added.begin(), std::plus{});
+            world.allreduce(added);
+            auto const* const mine = added.data() + static_cast<std::size_t>(world.rank().value) * Fixture::length;
+            for (int k = 0; k < Fixture::length; ++k) ASSERT_EQ(Fixture::mine(w)[k], mine[k]) << "number " << k;
+        },
+        locked);
 }
 TYPED_TEST(rma_rows, lose_no_change_while_everybody_changes_rows_and_elements) {
     for (int const ranks : {2, 4})
         for (std::uint64_t const patience : {0, 4 << 10}) everybody_at_once<rma_rows<TypeParam>>(ranks, 1, patience);
+}
+TYPED_TEST(rma_rows, lose_no_change_where_all_go_under_the_parts_lock) {
+    everybody_at_once<rma_rows<TypeParam>>(2, 1, 0, true);
+    everybody_at_once<rma_rows<TypeParam>>(3, 2, 0, true);
 }
 TYPED_TEST(rma_rows, lose_no_change_of_threads_of_one_rank) {
     everybody_at_once<rma_rows<TypeParam>>(2, 3, 0);

@@ -219,6 +219,31 @@ public:
     holding(holding const&) = delete;
 };
 
+/// One element by who alone is at elements: becomes f(what it was, the operand).
+template <class T, class F>
+bool change_held(lock_word<>& wide, std::byte* at, std::byte const* operand, std::byte* old, F f) noexcept {
+    auto const with = load_from<T>(operand);
+    holding const alone{wide};
+    auto const was = load_from<T>(at);
+    store_to<T>(at, f(was, with));
+    if (old) store_to(old, was);
+    return true;
+}
+/// What it is, where anybody asks: it is not written.
+bool read_held(std::size_t size, lock_word<>& wide, std::byte const* at, std::byte* old) noexcept {
+    holding const alone{wide};
+    if (old) copy_bytes(old, at, size);
+    return true;
+}
+template <class Word> Word changed(operation what, Word was, Word with) noexcept {
+    switch (what) {
+    case operation::band: return was & with;
+    case operation::bor: return was | with;
+    case operation::bxor: return was ^ with;
+    default: return with;
+    }
+}
+
 /// A message has pairs without gaps; kernels want them as C's structs.
 void spread(element_facts const& f, std::byte const* packed, std::byte* whole, std::size_t n) noexcept {
     std::size_t const first = facts(f.first).size, second = facts(f.second).size;
@@ -283,15 +308,6 @@ void combine_wide(element_action const& a, std::span<memory_run const> runs, std
 
 } // namespace
 
-element_action::element_action(operation what, element_kind kind) noexcept
-    : combine_{find_kernel(what, kind)}, what_{what}, kind_{kind} {
-    if (!is_valid()) return;
-    auto const& f = facts(kind);
-    packed_ = f.size;
-    bool const has_word = f.size == f.extent && (f.size == 2 || f.size == 4 || f.size == 8);
-    whole_ = has_word ? f.size : 0;
-}
-
 void combine(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
              lock_word<>& wide) {
     if (a.whole() == 0) return combine_wide(a, runs, operand, old, wide);
@@ -324,6 +340,26 @@ bool combine_one(operation what, element_kind kind, std::byte* at, std::byte con
     case single::replace8: return change_single<operation::replace, std::uint64_t>(at, operand, old);
     case single::other4: return change_any<std::uint32_t>(what, at, operand, old);
     case single::other8: return change_any<std::uint64_t>(what, at, operand, old);
+    }
+    return false;
+}
+
+bool combine_one_locked(operation what, element_kind kind, std::byte* at, std::byte const* operand, std::byte* old,
+                        lock_word<>& wide) noexcept {
+    auto const sum = [](auto was, auto more) { return static_cast<decltype(was)>(was + more); };
+    auto const other = [what](auto was, auto more) { return changed(what, was, more); };
+    auto const how = singles[static_cast<std::size_t>(what)][static_cast<std::size_t>(kind)];
+    if (what == operation::no_op && how != single::nothing) return read_held(facts(kind).size, wide, at, old);
+    switch (how) {
+    case single::nothing: return false;
+    case single::real4: return change_held<float>(wide, at, operand, old, sum);
+    case single::real8: return change_held<double>(wide, at, operand, old, sum);
+    case single::sum4: return change_held<std::uint32_t>(wide, at, operand, old, sum);
+    case single::sum8: return change_held<std::uint64_t>(wide, at, operand, old, sum);
+    case single::replace4:
+    case single::other4: return change_held<std::uint32_t>(wide, at, operand, old, other);
+    case single::replace8:
+    case single::other8: return change_held<std::uint64_t>(wide, at, operand, old, other);
     }
     return false;
 }

@@ -39,7 +39,12 @@ class element_action {
     std::uint8_t packed_ = 0, whole_ = 0; // bytes in a message; for a processor's atomic, else 0
 
 public:
-    element_action(operation what, element_kind kind) noexcept;
+    element_action(operation what, element_kind kind) noexcept : combine_{find_kernel(what, kind)}, what_{what}, kind_{kind} {
+        if (!is_valid()) return;
+        auto const& f = facts(kind);
+        bool const has_word = f.size == f.extent && (f.size == 2 || f.size == 4 || f.size == 8);
+        packed_ = f.size, whole_ = has_word ? f.size : 0;
+    }
 
     bool is_valid() const noexcept { return combine_ != nullptr; }
     operation what() const noexcept { return what_; }
@@ -67,6 +72,9 @@ void combine_rows(element_action const& action, std::span<memory_run const> runs
 /// The same of one aligned integer of 4 or 8 bytes, where the processor has an instruction for the operation, and sums of float and
 /// double. old: null where nobody asks. False: it is something else, and nothing was done.
 bool combine_one(operation what, element_kind kind, std::byte* at, std::byte const* operand, std::byte* old) noexcept;
+/// The same under the part's lock, whatever the element's alignment.
+bool combine_one_locked(operation what, element_kind kind, std::byte* at, std::byte const* operand, std::byte* old,
+                        lock_word<>& wide) noexcept;
 /// The same of compare_and_swap(): one of the processor's words, by one of its instructions. False: nothing was done.
 bool swap_one(std::size_t size, std::byte* at, std::byte const* expected, std::byte const* desired, std::byte* old) noexcept;
 /// One element of `size` bytes becomes *desired where it equals *expected; old gets what it was. size: as the kind's. locked: not by the

@@ -26,7 +26,7 @@
 ///             and post, wait and test, who may be another.
 ///             No lock is taken, and no line written that they share, for what is mapped (accumulates: by 16 of a rank) or what the
 ///             kernel copies; letters to agents go by the lane's lock.
-///   Limit     memory is per rank of the group: 128 bytes for each target; 4 KiB, and 24 KiB from the fourth fence on.
+///   Limit     memory is per rank of the group: 128 bytes for each target; 4 KiB, and 12 or 48 KiB (coll/node.hpp) from the fourth fence on.
 ///   Tests     test/rma_window_test.cpp, test/rma_random_test.cpp    Source MPI-4.1 chapter 12.
 #pragma once
 #include <algorithm>
@@ -125,15 +125,9 @@ public:
             return false;
         return copy_bytes(into, p, n), true;
     }
-    /// One element that combine_one() takes. result: null where nobody asks what it was. False: nothing was done.
-    [[gnu::always_inline]] bool try_change(void const* from, void* result, element_kind kind, rank target,
-                                           std::int64_t displacement, operation op) noexcept {
-        auto& t = at(target);
-        auto* const p = is_locked(t) ? nullptr : open_here(target, displacement, 0, facts(kind).size);
-        return p != nullptr && inside(t, [&] {
-                   return combine_one(op, kind, p, static_cast<std::byte const*>(from), static_cast<std::byte*>(result));
-               });
-    }
+    /// One element of a kind that combine_one() takes, also unaligned where it is locked. result: null where nobody asks what it was. False: nothing was done.
+    bool try_change(void const* from, void* result, element_kind kind, rank target, std::int64_t displacement,
+                    operation op) noexcept;
     /// n bytes of elements of one kind in a row, also of those that are locked, or that another thread has. No pairs. result: as above.
     /// False: nothing was done.
     [[gnu::noinline]] bool try_change_row(void const* from, void* result, std::size_t n, element_kind kind, rank target,

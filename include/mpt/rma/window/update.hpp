@@ -65,6 +65,18 @@ template <class Stack> template <class F>
     return control_->stays.end(visit.place), done;
 }
 
+template <class Stack>
+[[gnu::always_inline]] inline bool window<Stack>::try_change(void const* from, void* result, element_kind kind, rank target,
+                                                             std::int64_t displacement, operation op) noexcept {
+    auto& t = at(target);
+    auto* const p = open_here(target, displacement, 0, facts(kind).size);
+    auto const* const mine = static_cast<std::byte const*>(from);
+    auto* const old = static_cast<std::byte*>(result);
+    if (p != nullptr && is_locked(t)) [[unlikely]]
+        return combine_one_locked(op, kind, p, mine, old, t.sync->wide);
+    return p != nullptr && inside(t, [&] { return combine_one(op, kind, p, mine, old); });
+}
+
 /// Would this thread have the target's part to itself, after n bytes more? Threads of a rank that count at once count some bytes less.
 template <class Stack> bool window<Stack>::takes(target_type& t, std::uint64_t n) noexcept {
     // origin: thread_bench rma, accumulate: 64 and 256 bytes by elements 61 and 131 ns, by who has the part 28

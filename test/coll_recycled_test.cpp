@@ -6,7 +6,8 @@
 #include <mpt/coll/recycled.hpp>
 
 namespace {
-using recycled = mpt::coll::recycled<64>;
+using recycled = mpt::coll::recycled<128>;
+constexpr std::size_t rounds = 64;
 
 struct shown {
     std::uint64_t round;
@@ -14,7 +15,7 @@ struct shown {
 };
 
 TEST(recycled, parts_follow_each_other_and_come_again) {
-    recycled memory{4096};
+    recycled memory{4096, rounds};
     for (std::uint64_t k = 1; k <= 4; ++k) {
         auto const part = memory.take(1024, k);
         EXPECT_EQ(part.at, (k - 1) * 1024);
@@ -27,7 +28,7 @@ TEST(recycled, parts_follow_each_other_and_come_again) {
 }
 
 TEST(recycled, small_parts_make_short_laps) {
-    recycled memory{512 * 1024};
+    recycled memory{512 * 1024, rounds};
     std::size_t most = 0;
     for (std::uint64_t k = 1; k <= 1000; ++k) most = std::max(most, memory.take(256, k).at);
     EXPECT_LT(most, 32u * 256u);
@@ -35,17 +36,17 @@ TEST(recycled, small_parts_make_short_laps) {
 }
 
 TEST(recycled, a_lap_may_be_all_there_is) {
-    recycled memory{512 * 1024, recycled::whole};
+    recycled memory{512 * 1024, rounds, recycled::whole};
     for (std::uint64_t k = 0; k < 2048; ++k) ASSERT_EQ(memory.take(256, k + 1).at, k * 256);
     EXPECT_EQ(memory.take(256, 2049).at, 0u);
 }
 
 TEST(recycled, a_lap_may_end_after_so_many_bytes) {
-    recycled memory{512 * 1024, recycled::whole};
+    recycled memory{512 * 1024, rounds, recycled::whole};
     std::vector<std::size_t> at;
     for (std::uint64_t k = 1; k <= 6; ++k) at.push_back(memory.take(1024, k, 3000).at);
     EXPECT_EQ(at, (std::vector<std::size_t>{0, 1024, 2048, 0, 1024, 2048}));
-    recycled other{512 * 1024, recycled::whole};
+    recycled other{512 * 1024, rounds, recycled::whole};
     for (std::uint64_t k = 1; k <= 4; ++k) at[k] = other.take(1024, k, 1).at; // never where the part of the round before lies
     EXPECT_EQ(at[1], at[3]);
     EXPECT_NE(at[1], at[2]);
@@ -55,7 +56,8 @@ TEST(recycled, no_part_lies_where_one_does_that_may_be_looked_at) {
     std::mt19937_64 draw{20261124};
     for (int program = 0; program < 200; ++program) {
         std::size_t const size = 128u << draw() % 12 << 2;
-        recycled memory = program % 2 == 0 ? recycled{size} : recycled{size, recycled::whole};
+        std::size_t const kept = 16u << program % 4; // rounds; up to as many as it has room for
+        recycled memory = program % 3 == 0 ? recycled{size, kept} : recycled{size, kept, recycled::whole};
         std::vector<shown> all;
         std::uint64_t round = 1, waited_for = 0;
         std::size_t most = size / 4; // of the sizes that this stretch of the program asks for
@@ -72,12 +74,12 @@ TEST(recycled, no_part_lies_where_one_does_that_may_be_looked_at) {
             if (part.used != 0) { ASSERT_LT(part.used, round - 1) << "who waits for that waits for whoever waits for us"; }
             waited_for = std::max(waited_for, part.used);
             for (auto const& s : all) {
-                if (s.round <= waited_for || s.round + 64 <= round) continue;
+                if (s.round <= waited_for || s.round + kept <= round) continue;
                 ASSERT_TRUE(s.end <= part.at || part.at + bytes <= s.begin)
                     << "program " << program << ", part " << k << " of round " << round << ": round " << s.round;
             }
             all.push_back({round, part.at, part.at + bytes});
-            if (all.size() > 80) all.erase(all.begin());
+            if (all.size() > 150) all.erase(all.begin());
         }
     }
 }

@@ -6,15 +6,16 @@
 
 namespace {
 using namespace mpt::test;
-using rounds = mpt::coll::rounds<mpt::native_atomics, 8>;
+using rounds = mpt::coll::rounds<>;
+constexpr std::uint64_t sets = 8;
 
 struct group_of {
     std::vector<std::unique_ptr<rounds::entry[]>> memory;
     std::vector<rounds> ranks;
     explicit group_of(int n) {
         std::vector<rounds::entry*> of;
-        for (int r = 0; r < n; ++r) of.push_back(memory.emplace_back(new rounds::entry[rounds::sets]{}).get());
-        for (int r = 0; r < n; ++r) ranks.emplace_back(of, mpt::rank{r});
+        for (int r = 0; r < n; ++r) of.push_back(memory.emplace_back(new rounds::entry[sets]{}).get());
+        for (int r = 0; r < n; ++r) ranks.emplace_back(of, mpt::rank{r}, sets);
     }
     /// Have all others begun it?
     bool settled(int me, std::uint64_t number) {
@@ -28,26 +29,26 @@ TEST(coll_rounds, a_rank_may_be_seven_rounds_ahead_and_not_more) {
     group_of g{2};
     auto& root = g.ranks[0];
     for (std::uint64_t k = 1; k <= 8; ++k) {
-        EXPECT_EQ(root.awaited(rounds::sets), 0u) << k;
+        EXPECT_EQ(root.awaited(sets), 0u) << k;
         root.show(k, 0);
     }
-    EXPECT_EQ(root.awaited(rounds::sets), 5u); // that the next looks are settled, too; 2 is the least
+    EXPECT_EQ(root.awaited(sets), 5u); // that the next looks are settled, too; 2 is the least
     EXPECT_FALSE(root.has_begun(1, 1));
     for (int k = 0; k < 5; ++k) g.ranks[1].show(0, 0);
     EXPECT_TRUE(root.has_begun(1, 5));
     EXPECT_FALSE(root.has_begun(1, 6));
     root.all_have_begun(5);
     for (std::uint64_t k = 9; k <= 12; ++k) {
-        EXPECT_EQ(root.awaited(rounds::sets), 0u) << k;
+        EXPECT_EQ(root.awaited(sets), 0u) << k;
         root.show(k, 0);
     }
-    EXPECT_EQ(root.awaited(rounds::sets), 9u);
+    EXPECT_EQ(root.awaited(sets), 9u);
 }
 
 TEST(coll_rounds, what_a_rank_has_shown_stays_while_it_is_as_far_ahead_as_it_may_be) {
     group_of g{2};
-    for (std::uint32_t k = 1; k <= rounds::sets; ++k) g.ranks[0].show(k, 10 * k, 100 * k);
-    for (std::uint32_t k = 1; k <= rounds::sets; ++k) {
+    for (std::uint32_t k = 1; k <= sets; ++k) g.ranks[0].show(k, 10 * k, 100 * k);
+    for (std::uint32_t k = 1; k <= sets; ++k) {
         g.ranks[1].show(k, 0);
         auto const& e = g.ranks[1].of(0);
         EXPECT_EQ(e.call, k);

@@ -9,7 +9,8 @@
 
 namespace {
 using namespace mpt::model;
-using rounds = mpt::coll::rounds<model_atomics, 8>;
+using rounds = mpt::coll::rounds<model_atomics>;
+constexpr std::uint64_t sets = 8;
 
 /// `ranks` threads go through rounds; kind[k] of a round: -1, all wait for all; else the rank that the others wait for.
 /// A chunk beside the entries is used again after `kept` rounds.
@@ -19,7 +20,7 @@ struct rounds_program {
     static constexpr std::uint64_t kept = 4;
 
     struct state {
-        std::vector<std::unique_ptr<std::array<rounds::entry, rounds::sets>>> memory;
+        std::vector<std::unique_ptr<std::array<rounds::entry, sets>>> memory;
         std::vector<std::array<std::byte, kept * 8>> chunks;
         std::vector<rounds> all; // not the threads': those that are given up free nothing
     };
@@ -57,11 +58,11 @@ struct rounds_program {
     }
     void operator()(execution& x) const {
         auto s = std::make_shared<state>();
-        for (int r = 0; r < ranks; ++r) s->memory.push_back(std::make_unique<std::array<rounds::entry, rounds::sets>>());
+        for (int r = 0; r < ranks; ++r) s->memory.push_back(std::make_unique<std::array<rounds::entry, sets>>());
         s->chunks.resize(static_cast<std::size_t>(ranks));
         std::vector<rounds::entry*> of;
         for (auto const& m : s->memory) of.push_back(m->data());
-        for (int r = 0; r < ranks; ++r) s->all.emplace_back(of, mpt::rank{r});
+        for (int r = 0; r < ranks; ++r) s->all.emplace_back(of, mpt::rank{r}, sets);
         for (int r = 0; r < ranks; ++r) x.thread([s, r, k = kinds, n = ranks] { run(*s, r, k, n); });
     }
 };

@@ -152,7 +152,7 @@ template <class J> void reduce_flat(J& j, operand const& op, fold_order const& o
         if (!shows) j.show_nothing();
         else show_packed(j, op, op.at(mine, at), now);
         if (!result) return;
-        j.see_all();
+        all_want ? j.see_all() : j.see_all_ahead(now * op.packed, [](std::int32_t) {});
         auto const lies_at = [&](std::int32_t q) { return keeps && q == j.me() ? op.at(mine, at) : j.of(q); };
         fold(op, order, now, lies_at, op.at(result, at));
     });

@@ -104,7 +104,7 @@ public:
         try {
             see(root);
         } catch (...) {
-            if (room_->size_of(root) >= least_) end(true);
+            if (auto const shown = room_->size_of(root); shown >= least_ && (shown & detail::list_mark) == 0) end(true);
             throw;
         }
     }

@@ -106,6 +106,7 @@ bool gatherv_together(team<Stack> const& t, std::optional<source> const& mine, b
         if (q == root) continue;
         auto const into = all(q);
         if (into.size() > most || !b.shows(q, into.size())) break;
+        b.look_ahead(q, into.size(), 0, into.size());
         take(b, into, 0, b.of(q, into.size()), into.size());
     }
     if (q == t.size()) {

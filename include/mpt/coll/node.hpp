@@ -4,7 +4,7 @@
 ///                              messages                      each takes a part of its slice,     rounds (coll/rounds.hpp)
 ///                                                            tells where, maps the others'
 ///
-///        a rank's part   | 64 entries | 16 KiB for pieces |        and, when something larger comes up first:  | 4 to 16 chunks | of two, 8 slots |
+///        a rank's part   | entries | memory for pieces |        and, when something larger comes up first:  | 4 to 16 chunks | of two, 8 slots |
 ///
 ///   All ranks call the collectives of a communicator in the same order, so all of them count to the same call, and agree there by
 ///   messages: two times ceil(log2 n) of them. Where one has no memory left, or does not map another's slice, all go on with
@@ -22,9 +22,9 @@
 ///             something rings all others' bells: a load each.
 ///   End       is local. A rank that frees the communicator leaves every part; a part is used again when all have left it
 ///             (mem/parts.hpp).
-///   Memory    24 KiB a rank, and 16 chunks (of more than 8 ranks 128 of all, at least 4 of each) where data are larger than 1 KiB, both in
-///             the rank's slice; of two ranks as much again to swap. A round takes as much of it as its data are long
-///             (coll/recycled.hpp): a root runs ahead by as many rounds as there are whole chunks, and by up to 63 of less.
+///   Memory    12 KiB a rank, 48 where ranks outnumber their CPUs, and 16 chunks (of more than 8 ranks 128 of all, at least 4 of each) where
+///             data are larger than 1 KiB, both in the rank's slice; of two ranks as much again to swap. A round takes as much of it as its data are long
+///             (coll/recycled.hpp): a root runs ahead by as many rounds as have room, up to 31, or 127.
 ///   Limit     after gathers and scatters whose sizes differ and exceed a chunk or MPT_NODE_DIRECT, after such reduces of more than 16 KiB, and
 ///             where some called what is counted (coll/rooted.hpp) and some what is not, ranks are out of step: the communicator is of no use.
 ///             Ranks that all reach each other through mapped memory; up to MPT_NODE_RANKS of them, because each looks at all others.
@@ -59,10 +59,21 @@ public:
     using entry = typename rounds_type::entry;
     /// Where data lie that a rank shows in a round: in its entry, or in memory that is used again sooner.
     enum class shelf : std::uint8_t { entry, piece, chunk, swap };
-    static constexpr std::size_t piece = 1024;
+    static constexpr std::size_t piece = 1024, longest = 2 * piece; // the latter of a row of pieces
 
 private:
-    static constexpr std::size_t near_bytes = 16 * piece;
+    /// How far ahead who waits for nobody may be. Where each rank has a CPU, this memory is the better the less it is: what two ranks pass to and fro
+    /// stays in their first caches. Where they take turns, the longer the turn of each is.
+    /// origin: exscan, AMD EPYC, Zen 4, two CPUs, 64 sets and 16 KiB / as now, ns: two ranks, 512 bytes 121 / 69, 1 KiB 143 / 104; four ranks,
+    /// 8 bytes 246 / 214, 1 KiB 867 / 744, and broadcast 163 / 131, 462 / 406
+    struct extent {
+        std::uint64_t sets;
+        std::size_t bytes, in_lap;
+    };
+    static constexpr std::uint64_t most_sets = 128;
+    static constexpr extent apart{32, 8 * piece, 32}, taking_turns{most_sets, 32 * piece, most_sets};
+    static_assert(longest <= std::min(apart.bytes, taking_turns.bytes) / 4 && std::has_single_bit(apart.sets) &&
+                  std::has_single_bit(taking_turns.sets) && std::max(apart.sets, taking_turns.sets) <= most_sets);
     /// As many as lie in no second cache at once: what the others have read lately is slow to write again, what a common cache has taken in
     /// is not. Fewer where there are many ranks.
     /// origin: two ranks, chunks of 128 KiB, 4 / 16 of them, AMD EPYC, Zen 4: allgather 64 KiB 12.3 / 6.3 us, alltoall 12.9 / 5.9
@@ -75,7 +86,7 @@ private:
 
     shared_block near_, far_;
     rounds_type rounds_;
-    recycled<rounds_type::sets> near_parts_{near_bytes}, far_parts_;
+    recycled<most_sets> near_parts_, far_parts_;
     std::size_t where_ = 0;         // of the part that the next round shows
     std::vector<bell_type*> bells_; // of the others
     std::vector<smp::reach> ways_;  // to the others' memory
@@ -90,6 +101,8 @@ private:
     crossing way_;            // to the others: the one of them that is farthest tells how we write
     std::uint32_t taken_ = 0; // speakers whose collectives come through here, as bits: what variables say of them never changes
     bool no_chunks_ = false;
+    std::uint32_t there_ = 0; // rounds in a row that were there when we came; see look_ahead()
+    static constexpr std::uint32_t before_looks = 4;
 
     static std::vector<entry*> entries_of(shared_block const& b, std::int32_t n) {
         std::vector<entry*> all;
@@ -99,10 +112,10 @@ private:
     }
 
 public:
-    template <class Stack> node_room(team<Stack> const& t, shared_block near, std::vector<bell_type*> bells)
-        : near_{std::move(near)}, rounds_{entries_of(near_, t.size()), t.me()}, bells_{std::move(bells)},
-          world_{t.wire().on().world()}, fences_{t.wire().on().fences()}, log_{&t.wire().on().calls_of(t.wire().on().me())},
-          chunk_{chunk_bytes(t)} {
+    template <class Stack> node_room(team<Stack> const& t, shared_block near, extent const& room, std::vector<bell_type*> bells)
+        : near_{std::move(near)}, rounds_{entries_of(near_, t.size()), t.me(), room.sets},
+          near_parts_{room.bytes, room.sets, room.in_lap}, bells_{std::move(bells)}, world_{t.wire().on().world()},
+          fences_{t.wire().on().fences()}, log_{&t.wire().on().calls_of(t.wire().on().me())}, chunk_{chunk_bytes(t)} {
         read_in_.fill(t.me());
         for (auto s = speaker::barrier; s <= speaker::scan; s = static_cast<speaker>(static_cast<std::int32_t>(s) + 1))
             taken_ |= static_cast<std::uint32_t>(!by_messages(t, s)) << static_cast<std::uint32_t>(s);
@@ -159,7 +172,7 @@ public:
         see_all(t, s, size, [](std::int32_t) {}); // before messages: all of them come
         auto const bytes = chunks(t.size()) * chunk_;
         far_ = shared_block::agree(t, bytes + (t.size() == 2 ? slots * slot_bytes() : 0), true);
-        far_parts_ = {bytes, recycled<rounds_type::sets>::whole};
+        far_parts_ = {bytes, rounds_.sets(), recycled<most_sets>::whole};
         no_chunks_ = !far_;
         return !no_chunks_;
     }
@@ -170,7 +183,7 @@ public:
     // --- a round: begin, write, show, see ------------------------------------------------------------------------------------------
     /// The next round shows no data, or what fits beside its flag: when all are through with what lay there.
     template <class Stack> std::byte* begin(team<Stack> const& t, speaker s) {
-        await_use(t, s, rounds_.awaited(rounds_type::sets));
+        await_use(t, s, rounds_.awaited(rounds_.sets()));
         where_ = 0;
         return rounds_.own().data.data();
     }
@@ -220,7 +233,7 @@ public:
     /// Takes so many bytes for the next round. The round that all others must have begun before they are written; 0: it may be done.
     std::uint64_t take(shelf on, std::size_t bytes, std::size_t lap = ~std::size_t{0}) noexcept {
         where_ = 0;
-        auto const least = rounds_.awaited(rounds_type::sets);
+        auto const least = rounds_.awaited(rounds_.sets());
         if (on == shelf::entry) return least;
         auto const part = (on == shelf::piece ? near_parts_ : far_parts_).take(bytes, rounds_.next(), lap);
         where_ = part.at;
@@ -233,6 +246,7 @@ public:
         return shelf_of(me, on) + where_;
     }
     template <class Stack> [[gnu::noinline]] void catch_up(team<Stack> const& t, speaker s, std::uint64_t least) {
+        if (auto const near = rounds_.last() - 1; near > least && all_began(t, near)) return rounds_.all_have_begun(near);
         each_other(t, [&](std::int32_t q) { t.await(q, s, 0, [&] { return rounds_.has_begun(q, least); }); });
         rounds_.all_have_begun(least);
     }
@@ -245,6 +259,25 @@ public:
         auto const& e = rounds_.of(q);
         return rounds_.has_begun(q, rounds_.last()) && e.call == word && e.size == size;
     }
+    /// Which size it has called that with; 0: it has not yet, or called something else.
+    std::uint64_t size_in(std::int32_t q, std::uint64_t word) const noexcept {
+        auto const& e = rounds_.of(q);
+        return rounds_.has_begun(q, rounds_.last()) && e.call == word ? e.size : 0;
+    }
+    /// Of a rank whose round was there when we came, again and again: its next one may be there, too. Those bytes of it come here now, and the
+    /// line that tells of the one after it. Where it is not there its owner is about to write it, and wants its line: so the next few times
+    /// nobody looks, nor soon after a round in which all wait for all.
+    /// origin: two ranks, AMD EPYC, Zen 4, ns, never / so: gather of 8 bytes 58 / 46, of 1 KiB 120 / 94; gather of 8 bytes and a barrier by turns
+    /// 119, and 133 where barriers do not count
+    void look_ahead(std::int32_t q, shelf on, std::size_t skip, std::size_t n) noexcept {
+        if (++there_ <= before_looks) return;
+        auto const next = rounds_.next();
+        auto const& e = rounds_.at(q, next);
+        __builtin_prefetch(&rounds_.at(q, next + 1));
+        if (!rounds_.has_begun(q, next)) return nobody_is_ahead();
+        fetch_ahead((on == shelf::entry ? e.data.data() : shelf_of(q, on) + e.where) + skip, n);
+    }
+    void nobody_is_ahead() noexcept { there_ = 0; }
     /// All others have.
     void all_are_shown() noexcept { rounds_.all_have_begun(rounds_.last()); }
     /// f(q) of all other ranks, from the next one on: not all look at the same at once.
@@ -287,15 +320,20 @@ private:
     /// The place follows from the round and the size. Of the two memories it is the one that this rank has read there last, never the same
     /// on both: either both have read what the other wrote, or neither, whatever they called before.
     template <class Stack> std::byte* begin_swap(team<Stack> const& t, speaker s, std::size_t bytes) {
-        await_use(t, s, std::max(rounds_.awaited(rounds_type::sets), rounds_.awaited(slots)));
+        await_use(t, s, std::max(rounds_.awaited(rounds_.sets()), rounds_.awaited(slots)));
         auto const unit = slot_bytes() / units;
         auto const n = std::bit_ceil((bytes + unit - 1) / unit), lap = rounds_.next() / slots;
         swapped_ = {rounds_.next() % slots * units + lap % (units / n) * n, n};
         where_ = swapped_.first * unit | static_cast<std::size_t>(read_in_[swapped_.first] != t.me());
         return swap_memory(t.me(), where_);
     }
+    template <class Stack> bool all_began(team<Stack> const& t, std::uint64_t number) const noexcept {
+        for (std::int32_t q = 0; q < t.size(); ++q)
+            if (q != t.me() && !rounds_.has_begun(q, number)) return false;
+        return true;
+    }
     std::byte* shelf_of(std::int32_t q, shelf on) const noexcept {
-        return on == shelf::piece ? near_.of(q) + rounds_type::bytes : far_.of(q);
+        return on == shelf::piece ? near_.of(q) + rounds_.bytes() : far_.of(q);
     }
     template <class Stack> void await_use(team<Stack> const& t, speaker s, std::uint64_t least) {
         if (least != 0) [[unlikely]]
@@ -306,7 +344,7 @@ private:
     void foresee(std::size_t bytes) const noexcept {
         auto const next = near_parts_.next(bytes);
         if (next.used != 0 && rounds_.awaited_since(next.used) != 0) return;
-        auto* const there = near_.own() + rounds_type::bytes + next.at;
+        auto* const there = near_.own() + rounds_.bytes() + next.at;
         for (std::size_t at = 0; at < bytes; at += cache_line) processor::fetch_to_write(there + at);
     }
     /// Of data that a rank shows in pieces; one where they go by messages.
@@ -342,10 +380,11 @@ private:
             bells.push_back(lane.bell_of(t.who().world(q)));
             may = may && bells.back() != nullptr;
         });
-        auto near = shared_block::agree(t, rounds_type::bytes + near_bytes, may);
+        auto const room_for = lane.takes_turns() ? taking_turns : apart;
+        auto near = shared_block::agree(t, rounds_type::bytes(room_for.sets) + room_for.bytes, may);
         m.refused = !near;
         if (m.refused) return nullptr;
-        auto room = std::make_shared<node_room>(t, std::move(near), std::move(bells));
+        auto room = std::make_shared<node_room>(t, std::move(near), room_for, std::move(bells));
         m.room = room, m.shown_by = &shown_by;
         return room.get();
     }

@@ -24,15 +24,15 @@
 
 namespace mpt::inline v0::coll {
 
-/// Rounds: so many rounds after a part was shown, nobody looks at it any more, whatever the list says.
-template <std::size_t Rounds = 64> class recycled {
+/// rounds, a power of two and at most Most: so many rounds after a part was shown, nobody looks at it any more, whatever the list says.
+template <std::size_t Most> class recycled {
     struct use {
         std::uint64_t round = 0;
         std::size_t begin = 0, end = 0;
     };
-    std::array<use, Rounds> uses_{};
+    std::array<use, Most> uses_{};
     std::size_t oldest_ = 0, count_ = 0;
-    std::size_t size_ = 0, at_ = 0, in_lap_ = 32;
+    std::size_t size_ = 0, at_ = 0, rounds_ = Most, in_lap_ = 32;
 
 public:
     struct part {
@@ -41,8 +41,9 @@ public:
     };
 
     recycled() = default;
-    explicit recycled(std::size_t bytes) noexcept : size_{bytes} {}
-    recycled(std::size_t bytes, std::size_t in_lap) noexcept : size_{bytes}, in_lap_{in_lap} {}
+    recycled(std::size_t bytes, std::size_t rounds) noexcept : recycled{bytes, rounds, 32} {}
+    recycled(std::size_t bytes, std::size_t rounds, std::size_t in_lap) noexcept
+        : size_{bytes}, rounds_{rounds}, in_lap_{in_lap} {}
     static constexpr std::size_t whole = ~std::size_t{0} / line_pair; // a lap of all there is
 
     /// Where so many bytes lie that round `round` is to show. lap: a lap may end after so many bytes.
@@ -51,8 +52,8 @@ public:
         std::size_t over = 0;
         auto const p = find(n, lap, over);
         drop(over);
-        if (count_ == Rounds) drop(1);
-        uses_[(oldest_ + count_++) % Rounds] = {round, p.at, p.at + n};
+        if (count_ == rounds_) drop(1);
+        uses_[(oldest_ + count_++) & (rounds_ - 1)] = {round, p.at, p.at + n};
         at_ = p.at + n;
         return p;
     }
@@ -65,8 +66,8 @@ public:
 private:
     static std::size_t whole_lines(std::size_t bytes) noexcept { return (bytes + line_pair - 1) / line_pair * line_pair; }
     /// i: from the oldest on.
-    use const& kept(std::size_t i) const noexcept { return uses_[(oldest_ + i) % Rounds]; }
-    void drop(std::size_t n) noexcept { oldest_ = (oldest_ + n) % Rounds, count_ -= n; }
+    use const& kept(std::size_t i) const noexcept { return uses_[(oldest_ + i) & (rounds_ - 1)]; }
+    void drop(std::size_t n) noexcept { oldest_ = (oldest_ + n) & (rounds_ - 1), count_ -= n; }
     /// over: so many uses lie there, or in what is left of the lap before.
     part find(std::size_t n, std::size_t lap, std::size_t& over) const noexcept {
         MPT_ASSERT(cheap, n != 0 && n <= size_ / 4);

@@ -114,7 +114,14 @@ namespace detail {
 /// Lengths that nobody expects: a rank that has met a size which is not its own sends one of them.
 inline constexpr std::array<std::size_t, 3> odd_lengths{7, 11, 13};
 
+/// Set in what is shown as the size of a row that holds a list of pieces (coll/scatter.hpp).
+inline constexpr std::uint64_t list_mark = std::uint64_t{1} << 62;
+
 [[noreturn, gnu::noinline]] inline void sizes_differ(std::uint64_t came, std::uint64_t expected, std::int32_t from) {
+    if ((came & list_mark) != 0)
+        throw error{errc::usage, "mpt: rank " + std::to_string(from) +
+                                     " scatters a list of pieces (scatterv), where this rank expects " +
+                                     std::to_string(expected) + " bytes of a scatter of equal ones"};
     bool const odd = std::ranges::find(odd_lengths, came) != odd_lengths.end();
     throw error{errc::truncate, "mpt: ranks called a collective with different sizes: " + std::to_string(came) +
                                     " bytes came where " + std::to_string(expected) + " were expected, from rank " +

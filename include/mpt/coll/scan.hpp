@@ -49,7 +49,7 @@ void scan(reduction<Team> const& r, std::byte* upto, std::byte* below, std::byte
 template <class J> void show_upwards(J& j, operand const& op, std::byte const* mine, std::size_t n, bool keeps) {
     if (keeps && j.me() + 1 == j.ranks()) j.show_nothing();
     else show_packed(j, op, mine, n);
-    for (std::int32_t q = 0; q < j.me(); ++q) j.see(q);
+    for (std::int32_t q = 0; q < j.me(); ++q) j.see_ahead(q, 0, n * op.packed);
 }
 template <class J> void scan_in(J& j, operand const& op, std::byte const* mine, std::byte* result, std::size_t n) {
     bool const keeps = op.is_contiguous() && mine != result;

@@ -5,6 +5,9 @@
 ///
 ///        n = 6, root 0     0 -> 4: 4,5      0 -> 2: 2,3      0 -> 1, 2 -> 3, 4 -> 5
 ///
+///   beside    a scatterv's pieces of up to 1 KiB, where ranks share memory that has room for all of them, in a row of the root's; unless
+///             MPT_COLL_OFF names scatter or scatterv.
+///
 ///   at once   a scatterv's root sends pieces of up to MPT_SCATTERV_AT_ONCE bytes without waiting in between, and the larger ones after
 ///             them: a slow receiver keeps nobody waiting.
 ///
@@ -16,6 +19,8 @@
 ///   Tests     test/coll_scatter_test.cpp
 #pragma once
 #include <algorithm>
+#include <cstring>
+#include <string>
 #include <vector>
 
 #include <mpt/coll/direct.hpp>
@@ -67,6 +72,65 @@ void scatter_at_once(Team const& t, by_rank<source> all, std::optional<sink> con
         if (auto const data = all(r); r != root && data.size() > most) t.send(r, speaker::scatter, data);
 }
 
+/// Where a rank's piece lies in the row that a scatterv's root shows, counted from the row's beginning.
+///
+///        | of rank 0: at, size | of 1 | ... | of n - 1 | a piece | a piece | ...
+///
+/// What the root shows as its size is marked, so that who calls scatter finds another than its own, and who calls scatterv finds a scatter. The
+/// mark alone, no row: the pieces come as messages.
+struct place_in_list {
+    std::uint32_t at, size;
+};
+/// Bytes of the row; 0: there is no room for all pieces.
+template <class Room> std::size_t row_of_list(by_rank<source> all, std::int32_t ranks, std::int32_t root) {
+    auto row = static_cast<std::size_t>(ranks) * sizeof(place_in_list);
+    for (std::int32_t q = 0; q < ranks && row <= Room::longest; ++q)
+        if (auto const size = q == root ? 0 : all(q).size(); size <= Room::piece) row += size;
+        else return 0;
+    return row <= Room::longest ? row : 0;
+}
+template <class Brief> void write_list(Brief& b, std::byte* row, by_rank<source> all, std::int32_t root) {
+    auto at = static_cast<std::size_t>(b.ranks()) * sizeof(place_in_list);
+    for (std::int32_t q = 0; q < b.ranks(); ++q) {
+        auto const data = q == root ? source{} : all(q);
+        place_in_list const p{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(data.size())};
+        std::memcpy(row + static_cast<std::size_t>(q) * sizeof p, &p, sizeof p);
+        give(b, data, 0, row + at, data.size());
+        at += data.size();
+    }
+}
+template <class Stack>
+bool scatterv_together(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
+    using room_type = node_room<typename Stack::world_type>;
+    if (is_off<"mpi_scatterv">(t) || by_messages(t, speaker::scatter) || !room_type::of(t)) return false;
+    if (t.me() == root) {
+        auto const row = row_of_list<room_type>(all, t.size(), root);
+        brief b{t, speaker::scatter, row | list_mark, row, root, room_type::longest};
+        if (!b) return false;
+        auto* const at = b.begin(row);
+        if (row != 0) write_list(b, at, all, root);
+        b.show();
+        if (row == 0) scatter_at_once(b.numbered(), all, std::nullopt, root);
+        if (mine) t.keep(all(root), *mine);
+        return true;
+    }
+    brief b{t, speaker::scatter, 0, 0, root};
+    if (!b) return false;
+    b.show_nothing();
+    auto const at_once = b.shown_size(root), shown = at_once != 0 ? at_once : b.see_any(b.numbered(), root);
+    if (shown == list_mark) return b.numbered().recv(root, speaker::scatter, *mine), true;
+    if ((shown & list_mark) == 0) [[unlikely]]
+        throw error{errc::usage, "mpt: rank " + std::to_string(root) + " scatters equal pieces of " + std::to_string(shown) +
+                                     " bytes (scatter), where this rank expects one of a list (scatterv)"};
+    auto const* const row = b.of(root, std::min<std::size_t>(shown & ~list_mark, room_type::piece));
+    place_in_list p{};
+    std::memcpy(&p, row + static_cast<std::size_t>(t.me()) * sizeof p, sizeof p);
+    if (p.size != mine->size()) [[unlikely]]
+        sizes_differ(p.size, mine->size(), root);
+    if (at_once != 0) b.look_ahead(root, shown & ~list_mark, p.at, p.size);
+    return take(b, *mine, 0, row + p.at, p.size), true;
+}
+
 } // namespace detail
 
 /// Pieces of one size, which all ranks know. all: read at the root only. mine: at the root nothing says that it stays in its place.
@@ -93,6 +157,8 @@ template <team_type Team> void scatter(Team const& t, by_rank<source> all, std::
 /// Pieces of any sizes.
 template <team_type Team>
 void scatterv(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
+    if constexpr (may_share<Team>)
+        if (detail::scatterv_together(t, all, mine, root)) return;
     to_the_end(t.rooted(speaker::scatter, root), [&](auto const& rooted) {
         if (t.me() == root && mine) rooted.keep(all(root), *mine);
         detail::scatter_at_once(rooted, all, mine, root);

@@ -16,7 +16,7 @@
 #pragma once
 #include <algorithm>
 
-#include <mpt/coll/node.hpp>
+#include <mpt/coll/brief.hpp>
 
 namespace mpt::inline v0::coll::detail {
 
@@ -83,6 +83,7 @@ public:
         show();
     }
     void see(std::int32_t q) const { room_->see(t_, q, s_, size_); }
+    void see_ahead(std::int32_t q, std::size_t, std::size_t) const { see(q); } // as a brief one's, which knows more
     /// The same of a root that shows all that it has in pieces.
     void see_root(std::int32_t root) { room_->see_root(t_, root, s_, size_); }
     void see_all() {
@@ -95,6 +96,7 @@ public:
             use(q);
         });
     }
+    template <class Use> void see_all_ahead(std::size_t, Use const& use) { see_all(use); }
     /// What a rank has shown: seen, or our own.
     std::byte const* of(std::int32_t q) const noexcept { return room_->of(q, on_); }
     void write(std::byte* to, std::byte const* from, std::size_t n) noexcept {
@@ -115,98 +117,6 @@ private:
         see_all();
         t_.tell();
     }
-};
-
-/// A collective of one round with few data, in a room that is there: nothing is to be agreed on, and nobody need take more turns where sizes
-/// differ, so it is thrown at once (but for a gatherv, some of whose pieces may come by messages). False: it is none of these, and nothing
-/// was done.
-template <class Stack> class brief {
-public:
-    using room_type = node_room<typename Stack::world_type>;
-    using shelf = typename room_type::shelf;
-
-private:
-    room_type* room_;
-    team<Stack> const& t_;
-    speaker s_;
-    shelf on_;
-    rooted_call call_{};
-    std::size_t size_, most_;
-    std::uint64_t word_ = 0;
-
-public:
-    static constexpr bool one_round = true;
-    static constexpr std::int32_t no_root = -1;
-
-    /// size: what all ranks call it with; most: bytes that a rank shows.
-    brief(team<Stack> const& t, speaker s, std::size_t size, std::size_t most, std::int32_t root = no_root) noexcept
-        : room_{most <= room_type::piece && !t.differs() ? room_type::there(t, s) : nullptr}, t_{t}, s_{s},
-          on_{room_type::shelf_for(most)}, size_{size}, most_{std::max<std::size_t>(most, 1)} {
-        if (!room_) return;
-        if (root != no_root) {
-            call_.what = s, call_.root = root;
-            t.number(call_, room_->log());
-        }
-        word_ = shown_calls::word_of(s, call_.root);
-    }
-    brief(brief const&) = delete;
-    explicit operator bool() const noexcept { return room_ != nullptr; }
-
-    std::int32_t me() const noexcept { return t_.me(); }
-    std::int32_t ranks() const noexcept { return t_.size(); }
-    std::size_t most() const noexcept { return most_; }
-    std::size_t stretch() const noexcept { return most_; }
-    std::byte* begin(std::size_t bytes) { return begin(on_, std::max<std::size_t>(bytes, 1)); }
-    std::byte* begin_stretch(std::size_t bytes) { return begin(bytes); }
-    void show() noexcept { room_->show(word_, size_); }
-    void show_nothing() {
-        begin(shelf::entry, 0);
-        show();
-    }
-    void see(std::int32_t q) const {
-        if (!room_->is_shown(q, word_, size_)) [[unlikely]]
-            meet(q);
-    }
-    void see_root(std::int32_t root) {
-        if (!room_->is_shown(root, word_, size_)) [[unlikely]]
-            meet_root(root);
-    }
-    void see_all() {
-        see_all([](std::int32_t) {});
-    }
-    template <class Use> void see_all(Use const& use) {
-        room_->each_other(t_, [&](std::int32_t q) {
-            see(q);
-            use(q);
-        });
-        room_->all_are_shown();
-    }
-    std::byte const* of(std::int32_t q) const noexcept { return room_->of(q, on_); }
-    // Where each shows another size:
-    bool shows(std::int32_t q, std::size_t size) const noexcept { return room_->is_shown(q, word_, size); }
-    template <class Team> std::uint64_t see_any(Team const& numbered, std::int32_t q) const {
-        return room_->see_any(numbered, q, s_);
-    }
-    std::byte const* of(std::int32_t q, std::size_t size) const noexcept { return room_->of(q, room_type::shelf_for(size)); }
-    void all_are_seen() noexcept { room_->all_are_shown(); }
-    /// The team in this call, for messages.
-    team<Stack> numbered() const noexcept { return t_.in(call_); }
-    void write(std::byte* to, std::byte const* from, std::size_t n) noexcept {
-        if (on_ == shelf::entry) copy_bytes(to, from, n);
-        else room_->write(to, from, n);
-    }
-    void read(std::byte* to, std::byte const* from, std::size_t n) const noexcept { copy_ahead<false>(to, from, n); }
-
-private:
-    std::byte* begin(shelf on, std::size_t bytes) {
-        if (auto const least = room_->take(on, bytes); least != 0) [[unlikely]]
-            catch_up(least);
-        return room_->taken(me(), on, bytes);
-    }
-    // What takes long: all that there is to know of the call is brought together here.
-    [[gnu::noinline]] void catch_up(std::uint64_t least) { room_->catch_up(t_.in(call_), s_, least); }
-    [[gnu::noinline]] void meet(std::int32_t q) const { room_->see(t_.in(call_), q, s_, size_); }
-    [[gnu::noinline]] void meet_root(std::int32_t root) { room_->see_root(t_.in(call_), root, s_, size_); }
 };
 
 /// In a collective that is counted as those with a root are, for where ranks share memory: its messages are then known from the
@@ -277,7 +187,7 @@ void gather_in(J& j, std::optional<source> const& mine, by_rank<sink> all, std::
             return j.show();
         }
         j.show_nothing();
-        j.see_all([&](std::int32_t q) { take(j, all(q), at, j.of(q), n); });
+        j.see_all_ahead(n, [&](std::int32_t q) { take(j, all(q), at, j.of(q), n); });
     });
 }
 template <class Stack> bool gather_together(team<Stack> const& t, std::optional<source> const& mine, by_rank<sink> all,
@@ -309,8 +219,9 @@ void scatter_in(J& j, by_rank<source> all, std::optional<sink> const& mine, std:
             return j.show();
         }
         j.show_nothing();
-        j.see(root);
-        take(j, *mine, at, j.of(root) + place_in_row(j.me(), root) * n, n);
+        auto const skip = place_in_row(j.me(), root) * n;
+        j.see_ahead(root, skip, n);
+        take(j, *mine, at, j.of(root) + skip, n);
     });
 }
 template <class Stack> bool scatter_together(team<Stack> const& t, by_rank<source> all, std::optional<sink> const& mine,

@@ -130,6 +130,7 @@ public:
         if constexpr (!world_type::shares_process) here_.is_crowded() ? job_.keep_together() : job_.keep_apart();
         world_.yield();
     }
+    bool takes_turns() const noexcept { return job_.scarce(); }      // with others, on its CPU; all ranks do, or none
     bool may_yield() const noexcept { return !yields_.were_dear(); } // it costs no more than a switch, as far as is known
     void offer_way() noexcept { // of who does not wait, where CPUs are scarce and somebody may want this one
         if (!facts().scarce || yields_.are_dear() || yields_.are_idle()) return;
@@ -216,8 +217,7 @@ public:
     fence_mode fences() const noexcept { return job_.fences(); }
 
     world_type const& world() const noexcept { return world_; }
-    /// As they were when the lane was made.
-    config::values const& variables() const noexcept { return variables_; }
+    config::values const& variables() const noexcept { return variables_; } // as they were when the lane was made
     /// As they are now: what was got stays as it was.
     wait_facts const& facts() const noexcept { return *facts_.load(std::memory_order_acquire); } // sync(lane.facts): acquire
     /// How often a receive looks at its peer's wire before it takes a request.

@@ -65,7 +65,7 @@ consteval auto rows_of_collectives() {
             "largest piece of a gatherv that the root takes as it comes, whoever sends it; larger ones in rank order",
             "a receive in turn takes fewer instructions", {"MPICH_GATHERV_SHORT_MSG"}),
         size  ("MPT_SCATTERV_AT_ONCE", 0_B, 0_B, 1024_GiB, local,
-            "largest piece of a scatterv that the root sends without waiting for its receiver; larger ones in rank order",
+            "largest piece of a scatterv by messages that the root sends without waiting for its receiver; larger ones in rank order",
             "a send in turn takes fewer instructions", {"MPICH_SCATTERV_SHORT_MSG"}),
         toggle("MPT_BCAST_TREE", state::off, job,
             "broadcasts of every size go by messages, and by the binomial tree", cray, {"MPICH_BCAST_ONLY_TREE"}),

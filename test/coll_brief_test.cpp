@@ -209,6 +209,7 @@ TEST(coll_brief, a_scatter_meets_no_scatterv) {
     together(2, [](team_type const& team, int me) { // a scatter that ranks would copy directly, in more rounds
         std::vector<std::byte> pieces(2 << 20), mine(me == 0 ? 8 : 1 << 20);
         std::string said;
+        coll::barrier(team);
         try {
             if (me == 0) coll::scatterv(team, coll::const_blocks{readable(pieces), 8}, mpt::sink{std::span{mine}}, 0);
             else coll::scatter(team, coll::const_blocks{readable(pieces), 1 << 20}, mpt::sink{std::span{mine}}, 0);

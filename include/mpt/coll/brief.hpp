@@ -8,7 +8,7 @@
 ///
 ///   Ahead     Who waits for nobody in a collective - the root of a broadcast, a rank that gathers from - may be some rounds ahead. Where what it
 ///             shows was there when we came, its next round may be there, too, and is asked for while this one's data are copied: the lines
-///             of a round come late, the flag and then the data. When is node_room's: look_ahead().
+///             of a round come late, the flag and then the data. When: node_room::look_ahead().
 ///             origin: AMD EPYC, Zen 4, two CPUs, ns without / so: broadcast of 8 bytes 44 / 38, of 256 71 / 57; gather of 8 bytes 58 / 46
 ///
 ///   Tests     test/coll_brief_test.cpp

@@ -23,8 +23,8 @@
 ///   End       is local. A rank that frees the communicator leaves every part; a part is used again when all have left it
 ///             (mem/parts.hpp).
 ///   Memory    12 KiB a rank, 48 where ranks outnumber their CPUs, and 16 chunks (of more than 8 ranks 128 of all, at least 4 of each) where
-///             data are larger than 1 KiB, both in the rank's slice; of two ranks as much again to swap. A round takes as much of it as its data are long
-///             (coll/recycled.hpp): a root runs ahead by as many rounds as have room, up to 31, or 127.
+///             data are larger than 1 KiB, both in the rank's slice; of two ranks as much again to swap. A round takes as much of it as its data
+///             are long (coll/recycled.hpp): a root runs ahead by as many rounds as have room, up to 31, or 127.
 ///   Limit     after gathers and scatters whose sizes differ and exceed a chunk or MPT_NODE_DIRECT, after such reduces of more than 16 KiB, and
 ///             where some called what is counted (coll/rooted.hpp) and some what is not, ranks are out of step: the communicator is of no use.
 ///             Ranks that all reach each other through mapped memory; up to MPT_NODE_RANKS of them, because each looks at all others.

@@ -125,7 +125,8 @@ public:
             return false;
         return copy_bytes(into, p, n), true;
     }
-    /// One element of a kind that combine_one() takes, also unaligned where it is locked. result: null where nobody asks what it was. False: nothing was done.
+    /// One element of a kind that combine_one() takes, also unaligned where it is locked. result: null where nobody asks what it was. False:
+    /// nothing was done.
     bool try_change(void const* from, void* result, element_kind kind, rank target, std::int64_t displacement,
                     operation op) noexcept;
     /// n bytes of elements of one kind in a row, also of those that are locked, or that another thread has. No pairs. result: as above.

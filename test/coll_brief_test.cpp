@@ -130,7 +130,7 @@ TEST(coll_brief, sizes_may_change_from_call_to_call) {
         });
 }
 
-/// A row has room for so many pieces, with their places; the others come as messages.
+/// A row has room for so many bytes of pieces, none above 1 KiB, with their places; else all come as messages.
 TEST(coll_brief, a_scattered_list_has_pieces_that_fill_the_row_or_do_not_fit) {
     for (int n : {2, 4, 9})
         together(n, [n](team_type const& team, int me) {

@@ -64,8 +64,8 @@ public:
 private:
     /// How far ahead who waits for nobody may be. Where each rank has a CPU, this memory is the better the less it is: what two ranks pass to and fro
     /// stays in their first caches. Where they take turns, the longer the turn of each is.
-    /// origin: exscan, AMD EPYC, Zen 4, two CPUs, 64 sets and 16 KiB / as now, ns: two ranks, 512 bytes 121 / 69, 1 KiB 143 / 104; four ranks,
-    /// 8 bytes 246 / 214, 1 KiB 867 / 744, and broadcast 163 / 131, 462 / 406
+    /// origin: exscan, AMD EPYC, Zen 4, two CPUs, 64 sets and 16 KiB / as now, ns: two ranks, 512 bytes 125 / 70, 1 KiB 134 / 96; four ranks,
+    /// 8 bytes 259 / 198, gather of 8 bytes 199 / 153, broadcast of 256 bytes 307 / 172
     struct extent {
         std::uint64_t sets;
         std::size_t bytes, in_lap;
@@ -267,8 +267,8 @@ public:
     /// Of a rank whose round was there when we came, again and again: its next one may be there, too. Those bytes of it come here now, and the
     /// line that tells of the one after it. Where it is not there its owner is about to write it, and wants its line: so the next few times
     /// nobody looks, nor soon after a round in which all wait for all.
-    /// origin: two ranks, AMD EPYC, Zen 4, ns, never / so: gather of 8 bytes 58 / 46, of 1 KiB 120 / 94; gather of 8 bytes and a barrier by turns
-    /// 119, and 133 where barriers do not count
+    /// origin: two ranks, AMD EPYC, Zen 4, ns, never / so: gather of 8 bytes 58 / 46 (nothing from 512 on); gather of 8 bytes and a barrier by
+    /// turns 119, and 133 where barriers do not count
     void look_ahead(std::int32_t q, shelf on, std::size_t skip, std::size_t n) noexcept {
         if (++there_ <= before_looks) return;
         auto const next = rounds_.next();

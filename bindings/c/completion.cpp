@@ -1,4 +1,5 @@
 // Chapter 3: waiting for requests, and asking whether they are done.
+#include <algorithm>
 #include <vector>
 
 #include "entries.hpp"
@@ -223,6 +224,47 @@ std::optional<int> end_first(binding& b, int n, MPI_Request* handles, MPI_Status
         return false;
     });
     return found ? std::optional{at} : std::nullopt;
+}
+
+/// Ends the requests of an array if all of them are over, or soon, and went well: transfers of one lane, and sends that have left. False:
+/// nothing was done.
+bool end_all(binding& b, int n, MPI_Request* handles, MPI_Status* statuses) noexcept {
+    constexpr std::uint32_t most = 128; // rounds, 10 us in shared memory: then the other lanes and hooks have their turn
+    int at = 0;                         // those before it are over
+    while (at < n && handles[at] == b.left) ++at;
+    if (at == n) return end_left(b.left, 0, n, handles, statuses), true;
+    auto* const first = active(b, handles[at]);
+    if (!first || !first->plain) return false;
+    auto& home = static_cast<plain_transfer const*>(first)->home();
+    bool goes_on = true;
+    auto const end = [&](auto& engine) {
+        for (; at < n; ++at) {
+            if (handles[at] == b.left) continue;
+            auto* const r = active(b, handles[at]);
+            auto* const t = r && r->plain ? static_cast<plain_transfer*>(r) : nullptr;
+            if (!t || &t->home() != &home || (t->is_over() && !t->went_well())) return goes_on = false;
+            if (!t->is_over()) return false;
+        }
+        retirement retired{b.requests};
+        for (int i = 0; i < n; ++i) end_now(b, home, engine, retired, handles[i], nth(statuses, i));
+        return true;
+    };
+    auto const look = [&](auto& engine) {
+        auto const& t = static_cast<plain_transfer const&>(*active(b, handles[at]));
+        if (t.is_over()) return end(engine); // another thread's look has brought it
+        auto const peer = awaited(b, t.under_way(), handles + at + 1, handles + n);
+        if ((peer != any_source ? engine.progress_with(peer) : engine.progress()) != 0) return end(engine);
+        goes_on = !home.looked_in_vain(); // who waits there looks for us, too
+        return false;
+    };
+    if (home.enter(end)) return true;
+    goes_on = goes_on && !home.is_waited_on();
+    bool ended = false;
+    for (auto left = std::min(home.looks() / mpt::lane<stack>::engine_type::looks, most); goes_on && !ended && left != 0;
+         --left)
+        ended = home.enter(look);
+    if (ended) home.run_hooks(); // it was a wait
+    return ended;
 }
 
 /// Asks requests one after the other whether they are done. Progress is made once for all transfers of a lane.
@@ -450,6 +492,13 @@ int quick::Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_St
     if (b.is_ready() && count > 0 && array_of_requests && indx)
         if (auto const ended = end_first(b, count, array_of_requests, status)) return *indx = *ended, MPI_SUCCESS;
     return otherwise::Waitany(count, array_of_requests, indx, status);
+}
+/* All, where they are over soon. */
+int quick::Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
+    auto& b = here();
+    if (b.is_ready() && count > 0 && array_of_requests && end_all(b, count, array_of_requests, array_of_statuses))
+        return MPI_SUCCESS;
+    return otherwise::Waitall(count, array_of_requests, array_of_statuses);
 }
 int quick::Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
     auto& b = here();

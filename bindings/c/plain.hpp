@@ -35,6 +35,7 @@ public:
     }
     wire on() const noexcept { return {*lane_, under_way_->wanted.context}; }
     bool is_over() const noexcept { return under_way_->complete; }
+    bool went_well() const noexcept { return under_way_->result.how == mpt::status::ok; }
     protocol::request* under_way() const noexcept { return under_way_; }
     /// Is it over, and went well? Then it has ended, and its status is told. For who holds its lane's lock.
     template <class Engine> bool ended(Engine& engine, MPI_Status* status) noexcept {

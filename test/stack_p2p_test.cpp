@@ -281,22 +281,6 @@ TYPED_TEST(stack_p2p, a_posted_receive_is_withdrawn_and_the_message_goes_to_the_
     });
 }
 
-TYPED_TEST(stack_p2p, a_matched_probe_takes_its_message_away_from_everybody) {
-    this->on(2, [](auto const& w, int me) {
-        if (me == 0) return w.send(1, 1, pattern(5000, 1)), w.send(1, 1, pattern(3, 2));
-        auto* taken = w.mprobe(0, 1);
-        ASSERT_NE(taken, nullptr);
-        EXPECT_EQ(taken->size, 5000u);
-        EXPECT_EQ(w.probe(any_source, any_tag).bytes, 3u);
-        std::vector<std::byte> small(3), large(5000);
-        w.recv(0, 1, small);
-        EXPECT_EQ(small, pattern(3, 2));
-        w.recv(*taken, large);
-        EXPECT_EQ(large, pattern(5000, 1));
-        EXPECT_EQ(w.improbe(0, 1), nullptr);
-    });
-}
-
 // --- a peer that nobody reaches -------------------------------------------------------------------------------------------
 
 /// Shared memory, but not between the first rank and the last.

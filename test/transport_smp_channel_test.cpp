@@ -111,4 +111,27 @@ TEST(smp_channel_alone, the_turn_is_not_used_before_the_peer_is_known) {
     EXPECT_EQ(c.reserve().at, &turn);
 }
 
+TEST_P(smp_channel, a_frame_that_is_looked_at_stays_where_it_is) {
+    duplex d{GetParam()};
+    auto const seen = [](smp::channel<>& c, smp::look how) {
+        int v = -1;
+        bool const there = c.peek([&](smp::line<>& l) { v = l.op; }, how);
+        EXPECT_EQ(there, v != -1);
+        return v;
+    };
+    for (auto const how : {smp::look::loading, smp::look::owning}) {
+        EXPECT_EQ(seen(d.lower, how), -1);
+        ASSERT_TRUE(put(d.higher, 7)); // on the turn line the first time, then in the ring
+        ASSERT_TRUE(put(d.higher, 8));
+        for (int i = 0; i < 3; ++i) EXPECT_EQ(seen(d.lower, how), 7);
+        EXPECT_EQ(get(d.lower), 7);
+        EXPECT_EQ(seen(d.lower, how), 8);
+        EXPECT_EQ(get(d.lower), 8);
+        EXPECT_EQ(seen(d.lower, how), -1);
+    }
+    ASSERT_TRUE(put(d.lower, 9));
+    EXPECT_EQ(seen(d.higher, smp::look::loading), 9);
+    EXPECT_EQ(get(d.higher), 9);
+}
+
 } // namespace

@@ -70,4 +70,17 @@ TEST(wait_yields, that_nobody_takes_let_waits_look_first_until_one_is_taken) {
     come_back(in_vain, wait::yields::row - 1);
     EXPECT_TRUE(y.are_idle());
 }
+
+TEST(wait_yields, are_due_after_so_many_polls_in_a_row_that_found_nothing) {
+    wait::yields y;
+    auto const poll_in_vain = [&](unsigned times) {
+        for (unsigned i = 0; i < times; ++i) EXPECT_FALSE(y.polled_in_vain());
+    };
+    poll_in_vain(wait::yields::vain_polls - 1);
+    y.found();
+    poll_in_vain(wait::yields::vain_polls - 1);
+    EXPECT_TRUE(y.polled_in_vain()) << "one that finds something ended the row";
+    poll_in_vain(wait::yields::vain_polls - 1);
+    EXPECT_TRUE(y.polled_in_vain()) << "others had their turns";
+}
 } // namespace

@@ -1,6 +1,6 @@
 /* habit_bench - what programs do with MPI beside plain sends and receives, one source for every MPI (bench/peers/peers.py).
  *
- *     mpiexec -n N habit_bench [-t SECONDS] [-m BYTES] [HABIT...]         2 to 64 ranks
+ *     mpiexec -n N habit_bench [-t SECONDS] [-m BYTES] [-s SUFFIX] [HABIT...]         2 to 64 ranks
  *
  * Rank 0 prints a line a figure: `habit bytes value us`, of 8 bytes, 1 KiB and 64 KiB where a habit moves data. Ranks 0 and 1 do what two do, all
  * what all do; of what all do together the bytes are those of a rank's buffer. Sixteen messages share theirs, and have a
@@ -400,10 +400,12 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     batch = 0.01;
+    char const* suffix = "";
     int first = 1;
     for (; first + 1 < argc && argv[first][0] == '-'; first += 2)
         if (strcmp(argv[first], "-t") == 0) batch = atof(argv[first + 1]);
         else if (strcmp(argv[first], "-m") == 0) only_bytes = atol(argv[first + 1]);
+        else if (strcmp(argv[first], "-s") == 0) suffix = argv[first + 1];
         else break;
     for (int i = first; i < argc; ++i)
         if (!is_habit(argv[i])) size = 0; /* nor an option */
@@ -411,7 +413,7 @@ int main(int argc, char** argv) {
     out = malloc(room), in = malloc(room);
     char* const buffer = malloc(buffered);
     if (size < 2 || size > most_ranks || batch <= 0 || !out || !in || !buffer) {
-        if (rank == 0) fputs("usage: mpiexec -n 2..64 habit_bench [-t SECONDS] [-m BYTES] [HABIT...]\n", stderr);
+        if (rank == 0) fputs("usage: mpiexec -n 2..64 habit_bench [-t SECONDS] [-m BYTES] [-s SUFFIX] [HABIT...]\n", stderr);
         MPI_Finalize();
         return 2;
     }
@@ -426,7 +428,7 @@ int main(int argc, char** argv) {
             int const n = habits[h].how & sizes_of ? sizes[s] : 0;
             if (only_bytes >= 0 && n != only_bytes) continue;
             double const t = time_of(h, n);
-            if (rank == 0) printf("%s %d %.4g us\n", habits[h].name, n, t * 1e6), fflush(stdout);
+            if (rank == 0) printf("%s%s %d %.4g us\n", habits[h].name, suffix, n, t * 1e6), fflush(stdout);
         }
     }
     let_go(buffer, (int)buffered);

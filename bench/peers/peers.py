@@ -28,6 +28,7 @@ import run as bench  # noqa: E402  (bench/run.py: the machine, medians, numbers 
 from libraries import Library, libraries, spell_program  # noqa: E402
 
 PATIENCE = 90           # seconds a program may take, unless --patience says otherwise; what takes longer is a row of its own in the result
+ONE_CPU = 'habits on one CPU' # that both ranks share
 FAR = 1.6               # times a short round trip of a cache line, or a short copy, of those that were seen: CPUs that are apart (spell.c)
 UP_IS_GOOD = bench.UP_IS_GOOD | {'%'}
 BEGIN, END = '<!-- peers: begin -->', '<!-- peers: end -->'
@@ -64,6 +65,7 @@ def jobs(o):
     """(what, ranks, program, words): what one library does at a stretch."""
     yield from ((what, ranks, 'messages', words) for what, ranks, words in message_jobs(o))
     yield from (('habits', n, 'habits', ['-t', '0.002' if o.quick else '0.01']) for n in numbers_of_ranks(o)[:2])
+    yield ONE_CPU, 2, 'habits', ['-t', '0.002' if o.quick else '0.01', '-m', '8', '-s', '_one_cpu', 'irecv_wait', 'irecv_test', 'iprobe', 'testall_16']
     most, batch = ('4', '0.01') if o.quick else ('16', '0.05')
     yield from ((f'threads {w}', 2, 'threads', ['-T', most, '-t', batch, w]) for w in ('latency', 'rate', 'rma_rate', 'rma_hot'))
     yield 'one-sided', 2, 'threads', ['-t', batch, 'rma']
@@ -155,7 +157,7 @@ def take(o, found, cpus, spells=None):
                 if program not in library.programs or (library.name, what, ranks) in failed: continue
                 places = turns.setdefault((n, library.name), [])
                 if r >= o.rounds and sum(not spells.is_far(p) for p in places) >= o.rounds: continue
-                (rows, took, why), where = spells.turn(lambda: measure(library, ranks, program, words, cpus, o.patience))
+                (rows, took, why), where = spells.turn(lambda: measure(library, ranks, program, words, {min(cpus)} if what == ONE_CPU else cpus, o.patience))
                 places.append(where)
                 if why: failed[library.name, what, ranks] = why
                 if what == 'start-up': rows = {} if why else {('start-up', 0): (took, 's')}

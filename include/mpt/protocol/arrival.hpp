@@ -19,7 +19,7 @@ struct arrival : arrival_hook {
     tag label{};
     context_id context{};
     std::uint64_t size = 0;  // of the message
-    request_ref sender{};    // e0_sync, e1_sync, rts
+    request_ref sender{};    // e0_sync, e1_sync, e1_begun, rts
     std::uint64_t loan = 0;  // e1; rts that came with a piece
     std::uint32_t piece = 0; // bytes of that
     wire::rts offer{};       // rts
@@ -27,7 +27,29 @@ struct arrival : arrival_hook {
     std::int32_t stride = 0;
     std::byte* buffer = nullptr; // e0: the data; its own, or `near`
     std::array<std::byte, 40> near{};
+
+    bool is_whole() const noexcept { return kind == op::e0; } // and nobody waits for its match
 };
+
+/// Frames that carry a message, or announce one.
+constexpr bool is_message(op kind) noexcept {
+    switch (kind) {
+    case op::e0:
+    case op::e0_sync:
+    case op::e1:
+    case op::e1_sync:
+    case op::e1_begun:
+    case op::rts:
+    case op::rts_begun:
+    case op::rts_runs: return true;
+    default: return false;
+    }
+}
+
+/// Whether its sender waits for the receive.
+constexpr bool wants_ack(op kind, request_ref sender) noexcept {
+    return kind == op::e0_sync || kind == op::e1_sync || (kind == op::e1_begun && !sender.is_none());
+}
 
 /// Whether a message that comes is the one that a call waits for, which took its sender from where it looks.
 inline bool is_wanted(wire::label const& what, envelope const& wanted) noexcept {

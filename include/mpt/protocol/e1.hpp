@@ -7,11 +7,11 @@
 ///          |   (no loan free: rendezvous instead)      | arrived, none is posted
 ///          v                                           v
 ///        sent ---- not synchronous ----> done        kept  (the data stays in the sender's buffer)
-///          | ack  <----- e1_sync only -----------      | claimed by a receive: copy out, give back
+///          | ack  <----- synchronous only -------      | claimed by a receive: copy out, give back
 ///          v                                           v
 ///        done                                        done
 ///
-///        sent, e1_sync --- taken back: retract ---> kept: forgotten, retracted ---> done: cancelled
+///        sent, synchronous --- taken back: retract ---> kept: forgotten, retracted ---> done: cancelled
 ///                                              any other state: matched, goes on as if nothing had been asked
 ///
 ///   Wire      32 bytes; the data lies in the loan.

@@ -101,8 +101,9 @@ public:
     [[gnu::always_inline]] inline void receive(request& r) noexcept;
     /// Starts a receive into one piece. nullptr: nothing was done, for the peer is not reached, or there is no memory.
     [[gnu::always_inline]] inline request* receive(envelope const& wanted, sink into) noexcept;
-    /// Receives a message that take() returned. MPI-4.1 section 3.8.2.
+    /// Receives a message that take() returned; take_out(): one that is_whole(), at once. MPI-4.1 section 3.8.2.
     void receive(request& r, arrival& taken) noexcept;
+    received take_out(arrival& taken, std::span<std::byte> into) noexcept;
     /// The earliest message that fits, or nullptr. find leaves it there; take makes it the caller's.
     arrival* find(envelope const& wanted) noexcept { return entry_of(matching_.find(wanted)); }
     arrival* take(envelope const& wanted) noexcept { return entry_of(matching_.take(wanted)); }
@@ -117,8 +118,7 @@ public:
     ///   r.at = phase::errand   its next step runs code of the user's: whoever takes it (take_errand) calls r.advance without the
     ///                          lane's lock, then resume()
     void start_task(request& r) noexcept {
-        r.kind = role::task;
-        r.at = phase::working;
+        r.kind = role::task, r.at = phase::working;
         r.go_on();
         ++active_;
         tasks_.push_back(r);
@@ -130,11 +130,9 @@ public:
     bool has_errand() const noexcept { return errands_left_.load(std::memory_order_relaxed) != 0; } // order: a hint
     void finish(request& r, status how) noexcept { r.result.how = how, complete(r); }
 
-    /// Does a transport of the route reach the peer? Ask before the first send to it, or receive from it, by the long way.
+    /// Does a transport of the route reach the peer? Ask before the first send to it, or receive from it, by the long way. Why not?
     bool reaches(rank r) noexcept { return at(r).wire != wires_type::none; }
-    /// Why not, transport by transport.
     std::string why_not(rank r) { return wires_.why_not(r); }
-
     // --- the fast paths: everything at hand, nothing in the way, or nothing done -------------------------------------------
     /// The whole of a small standard send. False: take the long way. in_round: by a task, whose round of progress goes on.
     [[gnu::always_inline]] inline bool send_now(rank to, context_id context, tag label, void const* data, std::size_t n,
@@ -149,6 +147,9 @@ public:
                                                     std::size_t capacity) noexcept;
     /// The earliest message that fits, where it is kept here as a whole, and nobody waits for its match.
     received take_kept(envelope const& wanted, std::span<std::byte> into) noexcept;
+    /// Is the next message of that peer's (any_source: of one) the one? It stays on its wire. idle_beside(): has nobody else one either?
+    sight peek(envelope const& wanted, outcome& out) noexcept;
+    bool idle_beside(rank peer) noexcept;
     /// No receive is posted and nothing unexpected is kept: the next fitting frame is the match.
     bool quiet() const noexcept { return matching_.quiet(); }
 
@@ -390,6 +391,7 @@ private:
 
 #include <mpt/protocol/engine/announce.hpp>
 #include <mpt/protocol/engine/loans.hpp>
+#include <mpt/protocol/engine/peek.hpp>
 #include <mpt/protocol/engine/progress.hpp>
 #include <mpt/protocol/engine/pull.hpp>
 #include <mpt/protocol/engine/receive.hpp>

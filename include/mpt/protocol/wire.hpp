@@ -5,7 +5,7 @@
 ///   e0_sync       + sender's request                   sender -> receiver    protocol/e0
 ///   e1            context, label, size, loan           sender -> receiver    protocol/e1
 ///   e1_sync       + sender's request                   sender -> receiver    protocol/e1
-///   e1_begun      as e1, while it is written         sender -> receiver    protocol/e1
+///   e1_begun      as e1 or e1_sync, while it is written  sender -> receiver    protocol/e1
 ///   rts           context, label, size, where          sender -> receiver    protocol/rndv_get, rndv_put
 ///   rts_begun     rts + a loan of the first bytes      sender -> receiver    protocol/rndv_put, engine/pull
 ///   rts_runs      + runs and their stride, or a table  sender -> receiver    protocol/rndv_get
@@ -14,7 +14,7 @@
 ///   chunk_loan    receiver's request, offset, loan     sender -> receiver    protocol/rndv_put
 ///   chunk_begun   as chunk_loan, while it is written   sender -> receiver    protocol/rndv_put, engine/loans
 ///   fin           sender's request                     receiver -> sender    protocol/rndv_get
-///   ack           sender's request                     receiver -> sender    e0_sync, e1_sync
+///   ack           sender's request                     receiver -> sender    e0_sync, e1_sync, e1_begun
 ///   retract       sender's request                     sender -> receiver    all that wait for the receiver: "if it is not
 ///                                                                            matched, forget it"
 ///   retracted     sender's request                     receiver -> sender    "it was not, and is forgotten"
@@ -60,6 +60,7 @@ inline constexpr std::uint16_t op_count = 19;
 struct request_ref {
     std::uint32_t index = ~0u;
     std::uint32_t generation = 0;
+    bool is_none() const noexcept { return index == ~0u; }
 };
 
 namespace wire {
@@ -85,7 +86,7 @@ struct e1 {
     label what;
     std::uint32_t size;
     std::uint64_t loan;
-    std::uint32_t index, generation; // the sender's request, for e1_sync; e1_begun: what is written of it, and 0
+    std::uint32_t index, generation; // the sender's request, for e1_sync; e1_begun: the same, or none
 };
 struct rts {
     label what;
@@ -170,6 +171,11 @@ static_assert(sizeof(ask) == 32 && sizeof(chunk) == 16 && sizeof(chunk_loan) == 
 [[gnu::always_inline]] inline void write(std::span<std::byte> payload, e0 const& h) noexcept { write(payload.data(), h.what); }
 [[gnu::always_inline]] inline void write(std::span<std::byte> payload, e1 const& h) noexcept {
     put(put(put(put(write(payload.data(), h.what), h.size), h.loan), h.index), h.generation);
+}
+
+/// What is written of a message in a loan when its e1_begun goes, and of each piece that follows: both sides know it by the size.
+constexpr std::uint64_t first_piece(std::uint64_t size) noexcept {
+    return size <= 8_KiB ? 2_KiB : size <= 128_KiB ? 8_KiB : 16_KiB;
 }
 
 /// A header that came, or none. No std::optional, which is copied once more when it is made: see put().

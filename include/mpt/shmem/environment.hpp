@@ -100,7 +100,7 @@ public:
 
 private:
     template <class Found> Found looked(Found found, Found nothing) {
-        if (found == nothing) memory().look_around();
+        if (found == nothing) memory().go_on_polling();
         return found;
     }
 };

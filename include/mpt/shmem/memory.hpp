@@ -159,8 +159,10 @@ public:
     template <class T> static T seen(T const* own) noexcept;
     /// Returns when come() is true, which is made of seen(); serves everybody meanwhile. Throws where the job is ended.
     template <class Come> void await(Come const& come);
-    /// Serves everybody once: for who tests again and again.
+    /// Serves everybody once.
     void look_around();
+    /// The same for who tests again and again; where CPUs are scarce, others of this one get their turns between.
+    void go_on_polling() { look_around(), run_->lane_of(context_).go_on_polling(); }
 
 private:
     using fences = typename world_type::atomics::fences;

@@ -174,8 +174,18 @@ public:
     bool peek(protocol::request const& r) const noexcept { return r.is_over(); }
     /// One round of progress, for who holds the lock by enter().
     void step() noexcept {
-        if (!over_ && engine_.progress() == 0) [[likely]]
-            say_in_vain(lock_);
+        if (over_) return;
+        if (engine_.progress() == 0) say_in_vain(lock_);
+        else yields_.found();
+    }
+    /// For who holds the lock by enter(): nothing moves here any more. And a poll found something.
+    bool is_over() const noexcept { return over_; }
+    void found() noexcept { yields_.found(); }
+    /// After a poll in vain, for who goes on and holds no lock: ends with the job, serves other lanes, and where many polls found nothing and CPUs are
+    /// scarce, lets others of this one go first. origin: MPI_Test until it says yes, 2 ranks on 1 CPU: 8 ms a message else
+    void go_on_polling() {
+        follow(), serve_others();
+        if (facts().scarce && yields_.polled_in_vain()) offer_way();
     }
     /// Throws when the job was ended: for those that ask again and again instead of waiting.
     void follow() {
@@ -332,7 +342,7 @@ private:
                 w.reset();
                 return yes && (!over || done(engine_)) && (here.go(), true);
             }
-            show_kept();
+            show_kept(engine_.tables(), job_.record(job_.me()).kept);
         }
         bool const rank_sleeps = bell && all_.size() < 2 && !here_.is_crowded();
         if (rank_sleeps) job_.fall_asleep();
@@ -350,19 +360,6 @@ private:
         ++sleeps_, slept_ += slept;
         return false;
     }
-    /// The first messages here that nobody has asked for, in the rank's record: a report of a rank that hangs compares them with
-    /// what it waits for. With several lanes, those of the lane that slept last.
-    void show_kept() noexcept {
-        auto& kept = job_.record(job_.me()).kept;
-        std::size_t n = 0;
-        engine_.tables().each_arrival(
-            [&](protocol::arrival_hook const& hook) noexcept {
-                auto const& a = static_cast<protocol::arrival const&>(hook);
-                kept[n++].write(wait_for::message, a.context, a.from, a.label, a.size, 0);
-            },
-            protocol::in_place{}, kept.size());
-        while (n < kept.size()) kept[n++].clear();
-    }
     /// Peers ring the bell of the lane they send on: with several lanes, look at the others now and then. And where a lane has no
     /// bell (streams only), another thread that completes what this one waits for cannot wake it.
     static constexpr nanoseconds a_break{50'000}; // also while something is under way that only our own steps move
@@ -370,10 +367,6 @@ private:
         constexpr bool alone = std::is_same_v<typename Stack::lock_policy_type, lock::none> || engine_type::wakes_threads;
         if constexpr (!alone) wished = std::min(wished, 20 * a_break);
         return looks_out ? std::min(wished, 4 * a_break) : wished;
-    }
-
-    static std::uint32_t looks_of(wait_facts const& f, bool idle) noexcept {
-        return !f.scarce ? f.spins : idle ? unshared(f).spins : 16;
     }
 
     [[no_unique_address]] world_type world_;

@@ -252,7 +252,7 @@ public:
             if (!r.complete) lane_->step();
             return r.complete;
         });
-        if (!complete) lane_->follow(), lane_->serve_others();
+        if (!complete) lane_->go_on_polling();
         return complete;
     }
     /// The outcome of a complete request, which is dropped.
@@ -265,47 +265,17 @@ public:
         return lane_->enter([&](engine_type& e) { return e.cancel(r); });
     }
 
-    // --- probe: the earliest message that fits, if one is here. MPI-4.1 section 3.8.1. -----------------------------------------
-    bool iprobe(rank from, tag label, outcome& out) const {
-        lane_->follow();
-        lane_->serve_others();
-        return lane_->enter([&](engine_type& e) {
-            must_reach(e, from);
-            auto* a = e.find({context_, from, label});
-            if (!a) lane_->step(), a = e.find({context_, from, label});
-            if (a) out = {a->from, a->label, a->size, status::ok};
-            return a != nullptr;
-        });
-    }
-    outcome probe(rank from, tag label) const {
-        outcome out;
-        auto const find = [&](engine_type& e) {
-            must_reach(e, from);
-            auto* a = e.find({context_, from, label});
-            if (a) out = {a->from, a->label, a->size, status::ok};
-            return a != nullptr;
-        };
-        if (!lane_->enter(find)) lane_->wait({wait_for::probe, context_, from, label, 0}, find, nullptr, from);
-        return out;
-    }
+    // --- probe: the earliest message that fits, if one is here. MPI-4.1 section 3.8.1. Defined in stack/p2p/probe.hpp. ---------------
+    bool iprobe(rank from, tag label, outcome& out) const;
+    outcome probe(rank from, tag label) const;
     /// Matched probe: the message is the caller's, and only recv(arrival) gets it. nullptr: none is here. Section 3.8.2.
-    protocol::arrival* improbe(rank from, tag label) const {
-        lane_->follow();
-        lane_->serve_others();
-        return lane_->enter([&](engine_type& e) {
-            must_reach(e, from);
-            auto* a = e.take({context_, from, label});
-            if (!a) lane_->step(), a = e.take({context_, from, label});
-            return a;
-        });
-    }
-    protocol::arrival* mprobe(rank from, tag label) const {
-        protocol::arrival* a = nullptr;
-        auto const take = [&](engine_type& e) { return must_reach(e, from), (a = e.take({context_, from, label})) != nullptr; };
-        if (!lane_->enter(take)) lane_->wait({wait_for::probe, context_, from, label, 0}, take, nullptr, from);
-        return a;
-    }
+    protocol::arrival* improbe(rank from, tag label) const;
+    protocol::arrival* mprobe(rank from, tag label) const;
     outcome recv(protocol::arrival& taken, std::span<std::byte> into) const {
+        if (taken.is_whole()) {
+            auto const from = taken.from;
+            return outcome_of(from, lane_->enter([&](engine_type& e) { return e.take_out(taken, into); }), into.size());
+        }
         return finish(*start_recv(taken, sink{into}), {wait_for::receive, context_, any_source, any_tag, into.size()});
     }
     protocol::request* start_recv(protocol::arrival& taken, sink into) const {
@@ -318,6 +288,7 @@ public:
     }
 
 private:
+    sight peek(engine_type& e, rank from, tag label, outcome& out) const;
     void must_reach(engine_type& e, rank peer) const {
         if (peer != any_source && !e.reaches(peer)) [[unlikely]]
             unreachable(e, peer);
@@ -397,3 +368,5 @@ private:
 };
 
 } // namespace mpt::inline v0
+
+#include <mpt/stack/p2p/probe.hpp>

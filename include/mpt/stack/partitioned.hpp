@@ -275,7 +275,7 @@ public:
             if (!is_here(i)) home().step();
             return is_here(i);
         });
-        if (!yes) home().follow(), home().serve_others();
+        if (!yes) home().go_on_polling();
         return yes;
     }
 

@@ -2,6 +2,7 @@
 ///
 ///   telling    what the wait is about, once it goes on for more than some spins; taken back when it ends, by an exception too. Of several
 ///              threads of a rank the last that told is seen.
+///   show_kept  what waits here meanwhile.
 ///   presence   that it looks (wait/berths.hpp), once it has looked in vain, until it ends.
 ///
 ///   Tests   test/stack_waiting_test.cpp, test/stack_lane_test.cpp
@@ -11,6 +12,7 @@
 
 #include <mpt/core/types.hpp>
 #include <mpt/lock/lock.hpp>
+#include <mpt/protocol/arrival.hpp>
 #include <mpt/wait/berths.hpp>
 #include <mpt/wait/record.hpp>
 
@@ -67,5 +69,18 @@ public:
         go();
     }
 };
+
+/// The first messages here that nobody has asked for, in the rank's record: a report of a rank that hangs compares them with what it waits
+/// for. With several lanes, those of the lane that slept last.
+template <class Kept> void show_kept(protocol::matching const& tables, Kept& kept) noexcept {
+    std::size_t n = 0;
+    tables.each_arrival(
+        [&](protocol::arrival_hook const& hook) noexcept {
+            auto const& a = static_cast<protocol::arrival const&>(hook);
+            kept[n++].write(wait_for::message, a.context, a.from, a.label, a.size, 0);
+        },
+        protocol::in_place{}, kept.size());
+    while (n < kept.size()) kept[n++].clear();
+}
 
 } // namespace mpt::inline v0

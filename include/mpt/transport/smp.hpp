@@ -54,14 +54,15 @@ template <std::uint32_t First> template <class World> class basic_smp<First>::en
     using channel_type = typename peers_type::channel_type;
     using line_type = smp::line<atomics>;
 
-    static constexpr std::size_t burst = 16;        // frames of one peer before the next peer's turn
-    static constexpr std::uint32_t patience = 4096; // empty polls before a peer is no longer hot
-    static constexpr std::uint32_t sweep_every = 8; // polls between two looks at the board, while somebody is hot
+    static constexpr std::size_t burst = 16;          // frames of one peer before the next peer's turn
+    static constexpr std::uint32_t patience = 4096;   // empty polls before a peer is no longer hot
+    static constexpr std::uint32_t turns_of_one = 32; // frames that are shown between two polls
+    static constexpr std::uint32_t sweep_every = 8;   // polls between two looks at the board, while somebody is hot
 
     smp::hot_set hot_;
     smp::ticket_book tickets_;
     std::uint32_t start_ = 0; // of the hot set: who is polled first
-    std::uint32_t polls_ = 0;
+    std::uint32_t polls_ = 0, shown_ = 0;
     bool const dense_;
     bool thorough_ = false; // the next poll looks at the board
 
@@ -186,6 +187,26 @@ public:
     /// The same look by a rank that goes on whether there is something or not: a load of a line that is in its own cache, unless the peer
     /// has written it.
     template <class Sink> [[gnu::always_inline]] std::size_t glance(rank p, Sink&& sink) noexcept { return drain(p, sink, 1); }
+
+    template <class Sink> sight peek(rank p, Sink&& sink) noexcept {
+        if (!dense_ && !peers_.channel_of(p).receives()) [[unlikely]]
+            return sight::unsure;
+        return show_front(p, sink, peers_.how_to_look());
+    }
+    /// A poll that follows begins with the peer that was shown: who receives from any source then gets the same message. Now and then a poll
+    /// is due all the same, so that all have their turns.
+    template <class Sink> sight peek(Sink&& sink) noexcept {
+        auto const members = hot_.members();
+        if (!dense_ && (members.empty() || thorough_ || ++polls_ % sweep_every == 0)) [[unlikely]]
+            return thorough_ = true, sight::unsure;
+        auto seen = sight::nothing;
+        for (auto left = members.size(); left != 0 && seen == sight::nothing; --left) {
+            if (start_ >= members.size()) start_ = 0;
+            seen = show_front(rank{members[start_]}, sink, members.size() == 1 ? peers_.how_to_look() : smp::look::loading);
+            if (seen == sight::nothing) ++start_;
+        }
+        return seen == sight::frame && ++shown_ % turns_of_one == 0 ? sight::unsure : seen;
+    }
 
     /// How many looks of poll_from() are one turn of a waiting rank: about 60 ns.
     unsigned looks() const noexcept { return peers_.how_to_look() == smp::look::owning ? 2 : 16; }
@@ -323,6 +344,12 @@ private:
         while (done < most && c.take(
                                   use, [&]() noexcept { peers_.wake(p); }, how)) {}
         return done;
+    }
+
+    template <class Sink> sight show_front(rank p, Sink&& sink, smp::look how) noexcept {
+        auto const seen = smp::show_front(peers_.channel_of(p), p, how, sink);
+        if (seen == sight::nothing && how == smp::look::owning) World::atomics::rest(); // as in poll_from()
+        return seen;
     }
 
     /// In the place where it is called: a sink that is handed on lies in memory.

@@ -34,6 +34,7 @@
 ///     joint       one large message copied from both ends at once (R0)
 ///     explaining  says why it does not reach a peer
 ///     answering   knows when a frame would be an answer
+///     peeking     shows a frame before it is taken
 ///     stretching  carries frames of more than max_frame bytes, now and then
 ///     noticing    learns that a peer has gone (from its connection), so that nobody waits for it for ever
 #pragma once
@@ -99,6 +100,7 @@ enum class leave : std::uint8_t { untried, granted, refused };
 namespace detail {
 struct any_sink {
     void operator()(frame const&) const noexcept {}
+    void operator()(frame const&, std::size_t) const noexcept {}
 };
 } // namespace detail
 
@@ -160,6 +162,22 @@ concept transport_explaining = requires(E& e, rank p) {
 template <class E>
 concept transport_glancing = requires(E& e, rank p, detail::any_sink sink) {
     { e.glance(p, sink) } noexcept -> std::same_as<std::size_t>;
+};
+
+/// A transport whose frames may be looked at and left where they are, for who asks what comes next.
+///
+///   e.peek(p, sink)          sight     hands p's next frame over, and keeps it. Of a longer one than max_frame the sink gets the front, and
+///                                      its whole size: sink(frame, size). A look of a waiting rank's, as poll_from()
+///   e.peek(sink)             sight     the same for the peers in turn, until there is one
+enum class sight : std::uint8_t {
+    nothing, // none was seen: of all peers, and a poll would hardly find one
+    frame,   // there is one, and it was shown
+    unsure   // a poll has to tell
+};
+template <class E>
+concept transport_peeking = requires(E& e, rank p, detail::any_sink sink) {
+    { e.peek(p, sink) } noexcept -> std::same_as<sight>;
+    { e.peek(sink) } noexcept -> std::same_as<sight>;
 };
 
 /// A transport on which an answer, a frame to a peer whose own frame was the last of the pair, is carried in another way.

@@ -50,6 +50,11 @@ constexpr wait_facts unshared(wait_facts f) noexcept {
     return f;
 }
 
+/// How often a receive looks before it waits; idle: nobody else wants its CPU.
+constexpr std::uint32_t looks_of(wait_facts const& f, bool idle) noexcept {
+    return !f.scarce ? f.spins : idle ? unshared(f).spins : 16;
+}
+
 /// The bound that every policy puts on a nap: a lost peer, or memory that peers write without ringing, is seen within a second.
 constexpr nanoseconds bounded_nap(nanoseconds wished) noexcept {
     constexpr nanoseconds least{1'000}, most{1'000'000'000};

@@ -6,6 +6,7 @@
 ///        are_dear()           asked by a wait that is about to yield: sleep in its place? By who polls: better not?
 ///        are_idle()           asked by a wait that would yield at once: the last four came back as if nobody else wanted this CPU. Look first?
 ///                             Yes 32 times, then one yields at once and tells again.
+///        polled_in_vain()     asked by who polls and goes on (MPI_Test): were so many polls in vain that others should go first?
 ///
 ///   Why     A yield lets all others of this CPU go first. Ranks that wait give it back in a microsecond; a program that computes keeps
 ///           it for its slice, 1 to 4 ms, and 200 yields before a sleep are half a second. Who sleeps is put in front of such a program
@@ -31,6 +32,7 @@ class yields {
     native_atomics::atomic<std::uint32_t> last_{0};    // how many those were the last time
     native_atomics::atomic<bool> once_{false};         // the last one took long
     native_atomics::atomic<std::uint32_t> idle_{0};    // waits yet to come that look first
+    native_atomics::atomic<std::uint32_t> polls_{0};   // in a row that found nothing
     native_atomics::atomic<std::uint32_t> in_vain_{0}; // yields in a row that nobody took, up to `row`
     nanoseconds long_;
 
@@ -42,6 +44,7 @@ public:
     /// One that nobody takes: the system call alone; a switch to another rank and back takes longer.
     /// origin: AMD EPYC guests, us: 0.55 to 0.65, and 2.8 to 3.6 with a switch to a program that yields and back
     static constexpr nanoseconds in_vain{1'000};
+    static constexpr std::uint32_t vain_polls = 16;     // about as long as a switch
     static constexpr std::uint32_t waits = 32, row = 4; // one may be in vain where all others have just had their turns
 
     /// ranks: how many share a CPU.
@@ -72,6 +75,16 @@ public:
     }
     bool were_idle() const noexcept { return idle_.load(std::memory_order_relaxed) != 0; }    // order: a hint
     bool were_dear() const noexcept { return without_.load(std::memory_order_relaxed) != 0; } // order: a hint
+    /// Told by a poll that finds something.
+    void found() noexcept {
+        if (polls_.load(std::memory_order_relaxed) != 0) polls_.store(0, std::memory_order_relaxed); // order: a hint
+    }
+    /// Asked by each that does not.
+    bool polled_in_vain() noexcept {
+        auto const n = polls_.load(std::memory_order_relaxed) + 1;       // order: a hint
+        polls_.store(n < vain_polls ? n : 0, std::memory_order_relaxed); // order: a hint
+        return n >= vain_polls;
+    }
     /// Asked once a wait, or a poll.
     bool are_dear() noexcept {
         auto const n = without_.load(std::memory_order_relaxed); // order: a hint

@@ -103,7 +103,7 @@ void engine<World, Route, Use>::write_loan(E& wire, [[maybe_unused]] rank to, ty
 template <class World, class Route, protocol_set Use> template <class E>
 std::uint64_t engine<World, Route, Use>::piece_of(std::uint64_t n, source const& data) const noexcept {
     if (!transport_showing<E> || n < least_begun || !limits_.both_ends || !data.is_contiguous()) return n;
-    return n <= 8_KiB ? 2_KiB : n <= 128_KiB ? 8_KiB : 16_KiB;
+    return wire::first_piece(n);
 }
 
 /// Is the receiver likely to wait for this message? It is if it has sent since we last did. One of many in a row is read later, and better
@@ -136,7 +136,7 @@ template <class World, class Route, protocol_set Use> template <class E>
 auto engine<World, Route, Use>::push_loan(E& wire, rank to, op kind, wire::label const& what, request_ref sender,
                                           source const& data, bool& no_loan) noexcept -> pushed {
     auto const n = data.size();
-    auto const piece = kind == op::e1 && is_awaited(wire, to, n) ? piece_of<E>(n, data) : n;
+    auto const piece = is_awaited(wire, to, n) ? piece_of<E>(n, data) : n;
     auto loan = [&] {
         if constexpr (transport_passing<E>)
             if (auto l = wire.lend_passed(to, n)) return l;
@@ -146,7 +146,6 @@ auto engine<World, Route, Use>::push_loan(E& wire, rank to, op kind, wire::label
     auto cell = wire.reserve(to, sizeof(wire::e1));
     if (!cell) return wire.revoke(std::move(loan)), pushed::again;
     auto const ref = loan.ref();
-    if (piece < n) sender = {static_cast<std::uint32_t>(piece), 0};
     wire::write(cell.payload(), wire::e1{what, static_cast<std::uint32_t>(n), ref, sender.index, sender.generation});
     write_loan(wire, to, std::move(cell), piece < n ? op::e1_begun : kind, loan, {data, 0, n}, piece);
     if constexpr (transport_lending_again<E>) {
@@ -168,7 +167,7 @@ bool engine<World, Route, Use>::send_longer_now(E& wire, rank to, context_id con
     ++counts_.declined; // from here on it is no frame
     if constexpr (Use.e1 && lends<E>) {
         bool no_loan = false;
-        if (!fits_loan(wire, data) || push_loan(wire, to, op::e1, what, {0, 0}, data, no_loan) != pushed::yes) return false;
+        if (!fits_loan(wire, data) || push_loan(wire, to, op::e1, what, {}, data, no_loan) != pushed::yes) return false;
         if constexpr (to_ourselves<E>) wake_threads();
         return true;
     } else return false;
@@ -213,8 +212,8 @@ received engine<World, Route, Use>::take_other(frame const& f, envelope const& w
     if (kind == op::e1 || kind == op::e1_begun || kind == op::e1_sync) {
         auto const h = wire::read<wire::e1>(f.payload);
         if (!h || !is_wanted(h->what, wanted)) return on_frame(f), received{};
-        read_lent(kind, f.from, h->loan, h->size, sink{into}, 0, into.size(), h->index);
-        if (kind == op::e1_sync) control(f.from, op::ack, wire::ack{h->index, h->generation});
+        read_lent(kind, f.from, h->loan, h->size, sink{into}, 0, into.size(), wire::first_piece(h->size));
+        if (wants_ack(kind, {h->index, h->generation})) control(f.from, op::ack, wire::ack{h->index, h->generation});
         counts_.received[static_cast<unsigned>(way::loan)].count(h->size);
         return {static_cast<std::int32_t>(h->size), h->what.tag};
     }

@@ -120,9 +120,13 @@ engine<World, Route, Use>::look_now(rank from, context_id context, tag label, vo
 template <class World, class Route, protocol_set Use>
 received engine<World, Route, Use>::take_kept(envelope const& wanted, std::span<std::byte> into) noexcept {
     auto* const hook = matching_.find(wanted);
-    if (!hook || entry_of(hook)->kind != op::e0) return {};
-    auto& a = *entry_of(hook);
-    matching_.remove(a);
+    if (!hook || !entry_of(hook)->is_whole()) return {};
+    matching_.remove(*hook);
+    return take_out(*entry_of(hook), into);
+}
+
+template <class World, class Route, protocol_set Use>
+received engine<World, Route, Use>::take_out(arrival& a, std::span<std::byte> into) noexcept {
     received const got{static_cast<std::int32_t>(a.size), a.label};
     copy_bytes(into.data(), a.buffer, std::min<std::size_t>(a.size, into.size()));
     counts_.received[static_cast<unsigned>(way::frame)].count(a.size);
@@ -293,11 +297,10 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     case op::rts: return begin_pull(r, a);
     case op::e1:
     case op::e1_begun:
-    case op::e1_sync: read_lent(a.kind, a.from, a.loan, a.size, r.into, 0, r.total, a.sender.index); break;
+    case op::e1_sync: read_lent(a.kind, a.from, a.loan, a.size, r.into, 0, r.total, wire::first_piece(a.size)); break;
     default: r.into.write(0, {a.buffer, static_cast<std::size_t>(r.total)}); break;
     }
-    if (a.kind == op::e0_sync || a.kind == op::e1_sync)
-        control(a.from, op::ack, wire::ack{a.sender.index, a.sender.generation});
+    if (wants_ack(a.kind, a.sender)) control(a.from, op::ack, wire::ack{a.sender.index, a.sender.generation});
     complete(r);
 }
 
@@ -360,7 +363,7 @@ arrival* engine<World, Route, Use>::kept_of(rank from, wire::retract const& send
     arrival const* found = nullptr;
     matching_.each_arrival([&](arrival_hook const& hook) noexcept {
         auto const& a = static_cast<arrival const&>(hook);
-        bool const waited_for = a.kind == op::rts || a.kind == op::e0_sync || a.kind == op::e1_sync;
+        bool const waited_for = a.kind == op::rts || wants_ack(a.kind, a.sender);
         if (waited_for && a.from == from && a.sender.index == sender.index && a.sender.generation == sender.generation)
             found = &a;
     });
@@ -375,7 +378,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     auto* a = kept_of(f.from, *h);
     if (!a) return;
     matching_.remove(*a);
-    if (a->kind == op::e1_sync || a->piece != 0)
+    if (way_of(a->kind) == way::loan || a->piece != 0)
         with(at(f.from), [&]<class E>(E& wire) {
             if constexpr (lends<E>) wire.give_back(a->from, a->loan);
         });

@@ -79,7 +79,7 @@ template <class World, class Route, protocol_set Use> template <class E>
 auto engine<World, Route, Use>::push_e1(E& wire, request& r, bool& no_loan) noexcept -> pushed {
     bool const sync = r.mode == send_mode::synchronous;
     auto const what = wire::label::of(r.wanted.context, r.wanted.label);
-    request_ref const me{requests_.index_of(&r), requests_.generation_of(&r)};
+    request_ref const me = sync ? request_ref{requests_.index_of(&r), requests_.generation_of(&r)} : request_ref{};
     if (push_loan(wire, r.peer, sync ? op::e1_sync : op::e1, what, me, r.from, no_loan) != pushed::yes) return pushed::again;
     if (sync) r.at = phase::acking, ++outstanding_;
     else complete(r);

@@ -93,6 +93,14 @@ public:
         expected_ += number_step;
         return true;
     }
+    /// Shows the next frame's line to `see(line&)`, if it has come; it stays where it is.
+    template <class See> [[gnu::always_inline]] bool peek(See&& see, look how = look::loading) noexcept {
+        bool const turn = turn_.found(expected_, how);
+        line_type& l = turn ? turn_.front() : in_.front();
+        if (!turn && !l.holds(expected_)) return false;
+        see(l);
+        return true;
+    }
 };
 static_assert(sizeof(channel<>) == line_pair);
 

@@ -14,7 +14,7 @@
 #pragma once
 #include <algorithm>
 
-#include <mpt/transport/smp/ring.hpp>
+#include <mpt/transport/smp/channel.hpp>
 #include <mpt/transport/transport.hpp>
 
 namespace mpt::inline v0::smp {
@@ -64,5 +64,25 @@ template <class Atomics = native_atomics> struct stretched {
     }
 };
 static_assert(sizeof(stretched<>) == 16);
+
+/// Shows a channel's next frame, of whatever length, to sink(frame, size): its front, and how long it is. It stays where it is.
+template <class Channel, class Sink> sight show_front(Channel& c, rank from, look how, Sink&& sink) noexcept {
+    auto seen = sight::nothing;
+    auto const show = [&](auto& l) {
+        std::size_t n = l.size;
+        std::span<std::byte const> front{l.payload.data(), std::min(n, line_room)};
+        if (n > line_room) [[unlikely]] {
+            auto const bytes = n - in_cells; // where it is in cells
+            bool const is_in_cells = bytes > line_room && bytes <= stretch_room && &l == &c.in().front();
+            if (!is_in_cells && n > pair_room) return static_cast<void>(seen = sight::unsure); // padding
+            if (is_in_cells) n = bytes;
+            else front = {l.long_front(), n};
+        }
+        seen = sight::frame;
+        sink(frame{from, l.op, front}, n);
+    };
+    c.peek(show, how);
+    return seen;
+}
 
 } // namespace mpt::inline v0::smp

@@ -151,6 +151,13 @@ bool is_over(request& r) {
     return as_brief(r, [](auto& t) { return t.is_over(); });
 }
 
+bool went_well(request& r) {
+    return as_brief(r, [](auto& t) { return t.went_well(); });
+}
+mpt::lane<stack>& home_of(request& r) {
+    return *as_brief(r, [](auto& t) { return &t.home(); });
+}
+
 template <class Engine> [[gnu::noinline]] bool end_single(transfer_request& t, mpt::lane<stack> const& home, Engine& engine,
                                                           MPI_Status* status) noexcept {
     return &t.home() == &home && t.ended(engine, status);
@@ -234,25 +241,24 @@ bool end_all(binding& b, int n, MPI_Request* handles, MPI_Status* statuses) noex
     while (at < n && handles[at] == b.left) ++at;
     if (at == n) return end_left(b.left, 0, n, handles, statuses), true;
     auto* const first = active(b, handles[at]);
-    if (!first || !first->plain) return false;
-    auto& home = static_cast<plain_transfer const*>(first)->home();
+    if (!first || !is_brief(*first)) return false;
+    auto& home = home_of(*first);
     bool goes_on = true;
     auto const end = [&](auto& engine) {
         for (; at < n; ++at) {
             if (handles[at] == b.left) continue;
             auto* const r = active(b, handles[at]);
-            auto* const t = r && r->plain ? static_cast<plain_transfer*>(r) : nullptr;
-            if (!t || &t->home() != &home || (t->is_over() && !t->went_well())) return goes_on = false;
-            if (!t->is_over()) return false;
+            if (!r || !is_brief(*r) || &home_of(*r) != &home || (is_over(*r) && !went_well(*r))) return goes_on = false;
+            if (!is_over(*r)) return false;
         }
         retirement retired{b.requests};
         for (int i = 0; i < n; ++i) end_now(b, home, engine, retired, handles[i], nth(statuses, i));
         return true;
     };
     auto const look = [&](auto& engine) {
-        auto const& t = static_cast<plain_transfer const&>(*active(b, handles[at]));
-        if (t.is_over()) return end(engine); // another thread's look has brought it
-        auto const peer = awaited(b, t.under_way(), handles + at + 1, handles + n);
+        auto& r = *active(b, handles[at]);
+        if (is_over(r)) return end(engine); // another thread's look has brought it
+        auto const peer = awaited(b, as_brief(r, [](auto& t) { return t.under_way(); }), handles + at + 1, handles + n);
         if ((peer != any_source ? engine.progress_with(peer) : engine.progress()) != 0) return end(engine);
         goes_on = !home.looked_in_vain(); // who waits there looks for us, too
         return false;

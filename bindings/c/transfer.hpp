@@ -73,10 +73,11 @@ public:
     ending seen() const;
     ending finish(bool pending = false);
     bool is_over() const noexcept { return !under_way_ || under_way_->complete; }
+    bool went_well() const noexcept { return !under_way_ || under_way_->result.how == mpt::status::ok; }
     protocol::request* under_way() const noexcept { return under_way_; }
     /// Is it over, and went well? Then it has ended, and its status is told. For who holds its lane's lock.
     template <class Engine> bool ended(Engine& engine, MPI_Status* status) {
-        if (!is_over() || (under_way_ && under_way_->result.how != mpt::status::ok)) return false;
+        if (!is_over() || !went_well()) return false;
         if (status != MPI_STATUS_IGNORE) seen().tell_to(status);
         if (under_way_) engine.drop(*std::exchange(under_way_, nullptr));
         return true;
@@ -103,6 +104,7 @@ public:
         blamed = blame;
     }
     bool is_over() const noexcept { return one_.is_over(); }
+    bool went_well() const noexcept { return one_.went_well(); }
     protocol::request* under_way() const noexcept { return one_.under_way(); }
     /// Of a single one: as of its transfer. It may be started again.
     template <class Engine> bool ended(Engine& engine, MPI_Status* status) {

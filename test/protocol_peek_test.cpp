@@ -238,9 +238,9 @@ struct protocol_begun : testing::Test {
         all[0].drop(*a), all[1].drop(*q);
         return s;
     }
-    std::uint64_t begun() {
+    std::uint64_t begun(int by = 0) {
         std::uint64_t n = 0;
-        all[0].wires().each([&](auto& wire) {
+        all[by].wires().each([&](auto& wire) {
             if constexpr (requires { wire.sent(); }) n += wire.sent().of(static_cast<std::uint16_t>(op::e1_begun));
         });
         return n;
@@ -282,6 +282,23 @@ TEST_F(protocol_begun, ones_go_straight_to_a_receive_that_looks_for_them) {
         ASSERT_TRUE(all.run([&] { return s->complete; }));
         all[0].drop(*s);
     }
+}
+
+TEST_F(protocol_begun, ones_follow_an_acknowledgement_which_took_the_turn) {
+    for (int i = 0; i < 20; ++i) {
+        auto const data = pattern(9'000, static_cast<unsigned>(i));
+        for (int const from : {0, 1}) {
+            std::vector<std::byte> into(data.size());
+            auto const before = begun(from);
+            auto* const r = start_receive(all[1 - from], from, 3, into);
+            auto* const s = start_send(all[from], 1 - from, 3, data, send_mode::synchronous);
+            EXPECT_EQ(begun(from), before + (i == 0 && from == 0 ? 0 : 1)) << i << from;
+            ASSERT_TRUE(all.run([&] { return r->complete && s->complete; }));
+            EXPECT_EQ(into, data);
+            all[from].drop(*s), all[1 - from].drop(*r);
+        }
+    }
+    EXPECT_EQ(begun(0) + begun(1), 39u);
 }
 
 TEST_F(protocol_begun, ones_are_taken_back_where_nobody_has_received_them) {

@@ -16,7 +16,8 @@
 ///
 ///   Wire      32 bytes; the data lies in the loan.
 ///   Order     the frame is committed after the loan is written: its release publishes both. Of a long one only the first piece is
-///             (e1_begun): the receiver copies a piece while the sender writes the next, and looks how far that is.
+///             (e1_begun): the receiver copies a piece while the sender writes the next, and looks how far that is. So goes an answer, and
+///             what follows an acknowledgement of ours, which took the answer's place: its sender is likely to wait for us.
 ///   Memory    MPT_LOANS buffers of MPT_LOAN_BYTES per lane, and others of shorter lengths (smp/lending.hpp), 10 MiB in all, in the sender's
 ///             slice, when they are needed and much memory is free. An unexpected message keeps its loan and
 ///             costs the receiver an entry only: a flood runs the sender out of loans, and it goes on by rendezvous. It

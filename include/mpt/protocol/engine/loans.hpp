@@ -136,7 +136,8 @@ template <class World, class Route, protocol_set Use> template <class E>
 auto engine<World, Route, Use>::push_loan(E& wire, rank to, op kind, wire::label const& what, request_ref sender,
                                           source const& data, bool& no_loan) noexcept -> pushed {
     auto const n = data.size();
-    auto const piece = is_awaited(wire, to, n) ? piece_of<E>(n, data) : n;
+    bool const answers = std::exchange(at(to).acked, false); // its ack took the turn
+    auto const piece = answers || is_awaited(wire, to, n) ? piece_of<E>(n, data) : n;
     auto loan = [&] {
         if constexpr (transport_passing<E>)
             if (auto l = wire.lend_passed(to, n)) return l;

@@ -307,6 +307,7 @@ bool engine<World, Route, Use>::push_frame(E& wire, request& r) noexcept {
 template <class World, class Route, protocol_set Use> template <class T>
 void engine<World, Route, Use>::control(rank to, op what, T const& body) noexcept {
     auto& p = at(to);
+    if (what == op::ack) p.acked = true;
     bool const sent = p.controls.empty() && with(p, [&]<class E>(E& wire) {
                           auto cell = wire.reserve(to, sizeof body);
                           if (!cell) return false;

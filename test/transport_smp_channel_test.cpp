@@ -129,9 +129,16 @@ TEST_P(smp_channel, a_frame_that_is_looked_at_stays_where_it_is) {
         EXPECT_EQ(get(d.lower), 8);
         EXPECT_EQ(seen(d.lower, how), -1);
     }
-    ASSERT_TRUE(put(d.lower, 9));
-    EXPECT_EQ(seen(d.higher, smp::look::loading), 9);
+    ASSERT_TRUE(put(d.lower, 9)); // its turn
+    EXPECT_EQ(seen(d.higher, smp::look::owning), 9);
     EXPECT_EQ(get(d.higher), 9);
+    for (std::uint16_t i = 10; i < 20; ++i) { // answers, each looked at once, right after what it answers
+        ASSERT_TRUE(put(d.higher, i));
+        EXPECT_EQ(get(d.lower), i);
+        ASSERT_TRUE(put(d.lower, i));
+        EXPECT_EQ(seen(d.higher, smp::look::owning), i) << "one look tells";
+        EXPECT_EQ(get(d.higher), i);
+    }
 }
 
 } // namespace

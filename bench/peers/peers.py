@@ -157,7 +157,8 @@ def take(o, found, cpus, spells=None):
                 if program not in library.programs or (library.name, what, ranks) in failed: continue
                 places = turns.setdefault((n, library.name), [])
                 if r >= o.rounds and sum(not spells.is_far(p) for p in places) >= o.rounds: continue
-                (rows, took, why), where = spells.turn(lambda: measure(library, ranks, program, words, {min(cpus)} if what == ONE_CPU else cpus, o.patience))
+                if what == ONE_CPU: (rows, took, why), where = measure(library, ranks, program, words, {min(cpus)}, o.patience), None
+                else: (rows, took, why), where = spells.turn(lambda: measure(library, ranks, program, words, cpus, o.patience))
                 places.append(where)
                 if why: failed[library.name, what, ranks] = why
                 if what == 'start-up': rows = {} if why else {('start-up', 0): (took, 's')}

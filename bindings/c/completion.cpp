@@ -236,12 +236,13 @@ std::optional<int> end_first(binding& b, int n, MPI_Request* handles, MPI_Status
 /// Ends the requests of an array if all of them are over, or soon, and went well: transfers of one lane, and sends that have left. False:
 /// nothing was done.
 bool end_all(binding& b, int n, MPI_Request* handles, MPI_Status* statuses) noexcept {
+    constexpr int longest = 16;         // of longer arrays the long way's one walk is cheaper than the two of this one
     constexpr std::uint32_t most = 128; // rounds, 10 us in shared memory: then the other lanes and hooks have their turn
     int at = 0;                         // those before it are over
     while (at < n && handles[at] == b.left) ++at;
     if (at == n) return end_left(b.left, 0, n, handles, statuses), true;
     auto* const first = active(b, handles[at]);
-    if (!first || !is_brief(*first)) return false;
+    if (n > longest || !first || !is_brief(*first)) return false;
     auto& home = home_of(*first);
     bool goes_on = true;
     auto const end = [&](auto& engine) {
@@ -256,6 +257,7 @@ bool end_all(binding& b, int n, MPI_Request* handles, MPI_Status* statuses) noex
         return true;
     };
     auto const look = [&](auto& engine) {
+        if (home.is_over()) return goes_on = false;
         auto& r = *active(b, handles[at]);
         if (is_over(r)) return end(engine); // another thread's look has brought it
         auto const peer = awaited(b, as_brief(r, [](auto& t) { return t.under_way(); }), handles + at + 1, handles + n);

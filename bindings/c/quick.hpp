@@ -5,7 +5,7 @@
 ///                                                                            the long way: every check, every case, every error
 ///
 ///   What is not as it mostly is has no short way: wildcards, MPI_PROC_NULL, MPI_BOTTOM, null pointers, data in several pieces (but for one
-///   element that is packed), a request that is not done yet (but for a collective and for an array's, for which MPI_Wait and MPI_Waitall look some
+///   element that is packed), a request that is not done yet (but for a collective, and an array of requests, for which MPI_Wait and MPI_Waitall look some
 ///   microseconds), a tool that waits for events. So a short way makes no call object, catches nothing, and has no sentence for anybody; the
 ///   checks of the long way stay the ones that count. But for MPI_Sendrecv's: whose message has left waits for the other one, as a receive that was begun.
 ///

@@ -141,7 +141,13 @@ void wait(bool (*ready)(void const*), void const* state) {
 }
 /// A round of progress, too: a program may do nothing but test, and others may wait for it to serve them.
 void glance(char const* family) {
-    guarded(family, [] { here().memory().go_on_polling(); });
+    guarded(family, [] {
+        auto& e = here();
+        auto& lane = e.its_lane();
+        e.memory().look_around();
+        lane.follow();
+        if (all().rings) lane.world().yield();
+    });
 }
 
 } // namespace far
@@ -155,7 +161,9 @@ void clear_lock(long* lock) {
     guarded("shmem_clear_lock", [lock] { here().env->lock_of(lock).clear(); });
 }
 int test_lock(long* lock) {
-    return guarded("shmem_test_lock", [lock] { return here().env->lock_of(lock).test() ? 0 : 1; });
+    int const taken = guarded("shmem_test_lock", [lock] { return here().env->lock_of(lock).test() ? 0 : 1; });
+    if (taken) far::glance("shmem_test_lock"); // who polls lets others run
+    return taken;
 }
 
 } // namespace mpt::c::shmem

@@ -130,7 +130,7 @@ public:
     bool has_errand() const noexcept { return errands_left_.load(std::memory_order_relaxed) != 0; } // order: a hint
     void finish(request& r, status how) noexcept { r.result.how = how, complete(r); }
 
-    /// Does a transport of the route reach the peer? Ask before the first send to it, or receive from it, by the long way. Why not?
+    /// Does a transport of the route reach the peer? Ask before the first send to it, or receive from it, by the long way. why_not(): transport by transport.
     bool reaches(rank r) noexcept { return at(r).wire != wires_type::none; }
     std::string why_not(rank r) { return wires_.why_not(r); }
     // --- the fast paths: everything at hand, nothing in the way, or nothing done -------------------------------------------

@@ -44,7 +44,7 @@ public:
     /// One that nobody takes: the system call alone; a switch to another rank and back takes longer.
     /// origin: AMD EPYC guests, us: 0.55 to 0.65, and 2.8 to 3.6 with a switch to a program that yields and back
     static constexpr nanoseconds in_vain{1'000};
-    static constexpr std::uint32_t vain_polls = 16;     // about as long as a switch
+    static constexpr std::uint32_t vain_polls = 16;     // as few as a look of a receive has
     static constexpr std::uint32_t waits = 32, row = 4; // one may be in vain where all others have just had their turns
 
     /// ranks: how many share a CPU.
@@ -85,7 +85,7 @@ public:
         polls_.store(n < vain_polls ? n : 0, std::memory_order_relaxed); // order: a hint
         return n >= vain_polls;
     }
-    /// Asked once a wait, or a poll.
+    /// Asked once a wait, or by the last of a row of polls.
     bool are_dear() noexcept {
         auto const n = without_.load(std::memory_order_relaxed); // order: a hint
         if (n == 0) [[likely]]

@@ -15,9 +15,10 @@
 ///   Tests    test/protocol_peek_test.cpp
 #pragma once
 #include <mpt/protocol/engine.hpp>
-#include <mpt/protocol/engine/receive.hpp>
 
 namespace mpt::inline v0::protocol {
+
+inline bool parse_message(frame const& f, op what, arrival& a, std::span<std::byte const>& data) noexcept; // engine/receive.hpp
 
 template <class World, class Route, protocol_set Use>
 sight engine<World, Route, Use>::peek(envelope const& wanted, outcome& out) noexcept {

@@ -17,16 +17,18 @@ template <class Stack> sight channel<Stack>::peek(engine_type& e, rank from, tag
 }
 
 template <class Stack> bool channel<Stack>::iprobe(rank from, tag label, outcome& out) const {
+    bool due = false;
     bool const found = lane_->enter([&](engine_type& e) {
         auto const seen = peek(e, from, label, out);
-        if (seen == sight::frame) return lane_->found(), true;
+        if (seen == sight::frame && !(due = lane_->found())) return true;
         if (seen == sight::nothing && e.idle_beside(from)) return lane_->looked_in_vain(), false;
         auto* a = e.find({context_, from, label});
-        if (!a) lane_->step(), a = e.find({context_, from, label});
+        if (!a || due) lane_->step(), a = e.find({context_, from, label});
         if (a) out = {a->from, a->label, a->size, status::ok};
         return a != nullptr;
     });
     if (!found) lane_->go_on_polling();
+    else if (due) lane_->follow(), lane_->serve_others();
     return found;
 }
 
@@ -50,13 +52,16 @@ template <class Stack> outcome channel<Stack>::probe(rank from, tag label) const
 }
 
 template <class Stack> protocol::arrival* channel<Stack>::improbe(rank from, tag label) const {
+    bool due = false;
     auto* const taken = lane_->enter([&](engine_type& e) {
         must_reach(e, from);
         auto* a = e.take({context_, from, label});
         if (!a) lane_->step(), a = e.take({context_, from, label});
+        due = a && lane_->found();
         return a;
     });
     if (!taken) lane_->go_on_polling();
+    else if (due) lane_->follow(), lane_->serve_others();
     return taken;
 }
 

@@ -93,9 +93,9 @@ public:
         expected_ += number_step;
         return true;
     }
-    /// Shows the next frame's line to `see(line&)`, if it has come; it stays where it is.
+    /// Shows the next frame's line to `see(line&)`, if it has come; it stays where it is. A look that turn_line leaves out is made by a load.
     template <class See> [[gnu::always_inline]] bool peek(See&& see, look how = look::loading) noexcept {
-        bool const turn = turn_.found(expected_, how);
+        bool const turn = turn_.found(expected_, how) || (how == look::owning && turn_.found(expected_));
         line_type& l = turn ? turn_.front() : in_.front();
         if (!turn && !l.holds(expected_)) return false;
         see(l);

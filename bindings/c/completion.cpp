@@ -238,11 +238,12 @@ std::optional<int> end_first(binding& b, int n, MPI_Request* handles, MPI_Status
 bool end_all(binding& b, int n, MPI_Request* handles, MPI_Status* statuses) noexcept {
     constexpr int longest = 16;         // of longer arrays the long way's one walk is cheaper than the two of this one
     constexpr std::uint32_t most = 128; // rounds, 10 us in shared memory: then the other lanes and hooks have their turn
-    int at = 0;                         // those before it are over
+    if (n > longest) return false;
+    int at = 0; // those before it are over
     while (at < n && handles[at] == b.left) ++at;
     if (at == n) return end_left(b.left, 0, n, handles, statuses), true;
     auto* const first = active(b, handles[at]);
-    if (n > longest || !first || !is_brief(*first)) return false;
+    if (!first || !is_brief(*first)) return false;
     auto& home = home_of(*first);
     bool goes_on = true;
     auto const end = [&](auto& engine) {

@@ -209,6 +209,7 @@ TEST(protocol_peek, on_a_transport_that_shows_nothing_is_never_sure) {
     mpt::test::engines<mpt::transport::stream<>> all{2};
     auto const data = pattern(8);
     outcome out;
+    EXPECT_EQ(look(all[1], any_source, 3, out), sight::unsure) << "it is left to a round";
     auto* const s = start_send(all[0], 1, 3, data);
     EXPECT_EQ(look(all[1], 0, 3, out), sight::unsure);
     all.settle();

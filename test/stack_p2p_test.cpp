@@ -6,23 +6,10 @@
 namespace {
 using namespace mpt;
 
-std::vector<std::byte> pattern(std::size_t n, unsigned seed) {
-    std::vector<std::byte> v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<std::byte>(i * 31 + seed);
-    return v;
-}
-constexpr context_id somewhere{1000};
+constexpr auto pattern = test::numbered;
+constexpr auto somewhere = test::on_channels<local_stack>::somewhere;
 
-template <class Stack> struct stack_p2p : test::over<Stack> {
-    using wire = channel<Stack>;
-
-    /// fn(channel, rank) on each of n ranks.
-    template <class F> static void on(int n, F&& fn) {
-        stack_p2p::job(n, [&](environment<Stack>& env) {
-            fn(wire{env.native().lane_of(somewhere), somewhere}, static_cast<int>(env.rank()));
-        });
-    }
-};
+template <class Stack> using stack_p2p = test::on_channels<Stack>;
 TYPED_TEST_SUITE(stack_p2p, test::wires);
 
 TYPED_TEST(stack_p2p, bytes_of_every_size_cross) {

@@ -1,30 +1,15 @@
 // Messages that are looked at before they are received, and what who polls does for others.
 #include <atomic>
-#include <numeric>
 
 #include "support/wires.hpp"
 
 namespace {
 using namespace mpt;
 
-std::vector<std::byte> pattern(std::size_t n, unsigned seed) {
-    std::vector<std::byte> v(n);
-    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<std::byte>(i * 31 + seed);
-    return v;
-}
-constexpr context_id somewhere{1000};
+constexpr auto pattern = test::numbered;
+constexpr auto somewhere = test::on_channels<local_stack>::somewhere;
 
-template <class Stack> struct stack_probe : test::over<Stack> {
-    using wire = channel<Stack>;
-
-    /// fn(channel, rank) on each of n ranks.
-    template <class F> static void on(int n, config::values const& v, F&& fn) {
-        stack_probe::job(n, v, [&](environment<Stack>& env) {
-            fn(wire{env.native().lane_of(somewhere), somewhere}, static_cast<int>(env.rank()));
-        });
-    }
-    template <class F> static void on(int n, F&& fn) { on(n, {}, std::forward<F>(fn)); }
-};
+template <class Stack> using stack_probe = test::on_channels<Stack>;
 TYPED_TEST_SUITE(stack_probe, test::wires);
 
 /// To and fro, by each sort of probe, of a rank and of any; the receive that follows gets the very message.

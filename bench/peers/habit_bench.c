@@ -2,7 +2,7 @@
  *
  *     mpiexec -n N habit_bench [-t SECONDS] [-m BYTES] [-s SUFFIX] [HABIT...]         2 to 64 ranks
  *
- * Rank 0 prints a line a figure: `habit bytes value us`, of 8 bytes, 1 KiB and 64 KiB where a habit moves data. Ranks 0 and 1 do what two do, all
+ * Rank 0 prints a line a figure: `habit bytes value us` (-s: what stands behind each habit's name), of 8 bytes, 1 KiB and 64 KiB where a habit moves data. Ranks 0 and 1 do what two do, all
  * what all do; of what all do together the bytes are those of a rank's buffer. Sixteen messages share theirs, and have a
  * byte each at least. Times are those of the slowest rank, of batches as long as `-t` says (0.01; batches.h). Only MPI-3 functions. */
 #define _GNU_SOURCE

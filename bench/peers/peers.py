@@ -28,7 +28,7 @@ import run as bench  # noqa: E402  (bench/run.py: the machine, medians, numbers 
 from libraries import Library, libraries, spell_program  # noqa: E402
 
 PATIENCE = 90           # seconds a program may take, unless --patience says otherwise; what takes longer is a row of its own in the result
-ONE_CPU = 'habits on one CPU' # that both ranks share
+ONE_CPU = 'habits on one CPU'  # that both ranks share
 FAR = 1.6               # times a short round trip of a cache line, or a short copy, of those that were seen: CPUs that are apart (spell.c)
 UP_IS_GOOD = bench.UP_IS_GOOD | {'%'}
 BEGIN, END = '<!-- peers: begin -->', '<!-- peers: end -->'

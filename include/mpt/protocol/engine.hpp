@@ -309,7 +309,6 @@ private:
     template <class T> void control(rank to, op what, T const& body) noexcept;
     bool flush_peer(peer_state& p) noexcept;
     std::size_t flush_stuck() noexcept;
-
     // receiving
     [[gnu::always_inline]] inline void receive(request& r, envelope const& wanted) noexcept;
     void on_frame(frame const& f) noexcept;
@@ -347,6 +346,7 @@ private:
     void on_retract(frame const& f) noexcept;
     arrival* kept_of(rank from, wire::retract const& sender) noexcept;
     void account(std::int64_t bytes, rank from) noexcept;
+    template <class E> bool is_silent(E& wire) noexcept;
     [[noreturn]] void broken(std::string_view what, rank from) noexcept;
 
     // who looks on

@@ -28,7 +28,7 @@ struct alignas(cache_line) peer {
     bool throttled = false;   // the peer asked us to announce instead of send
     bool throttling = false;  // we asked the peer
     bool stuck = false;       // on the engine's list of peers with something waiting
-    bool acked = false; // we acknowledged its last message, and sent it nothing by a loan since: it waits for us, if it waits
+    bool acked = false;       // we acknowledged its last message, and sent it nothing by a loan since: it may wait for us
     rank who{};
     std::uint32_t chunks = 0; // that it pushed to us: it is there
     list<request> waiting;    // sends that the wire refused, in call order

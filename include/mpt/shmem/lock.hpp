@@ -48,11 +48,7 @@ public:
         m_.await([&] { return (m_.seen(place_) & granted) != 0; });
     }
     /// False: somebody has it. It may be this PE itself, whose place tells who comes next: it is zero already where it is not in use.
-    bool test() {
-        auto const is_ours = m_.compare_swap(tail_, half{0}, me_, home) == 0;
-        if (!is_ours) m_.go_on_polling(); // who has it may want this CPU
-        return is_ours;
-    }
+    bool test() { return m_.compare_swap(tail_, half{0}, me_, home) == 0; }
     /// All that this PE has done before is done for the one that gets it.
     void clear() {
         m_.quiet();

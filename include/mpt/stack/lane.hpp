@@ -182,8 +182,8 @@ public:
     bool is_over() const noexcept { return over_; }
     /// The same: a poll found something. True: as the 32nd one, after which others have their turn, as after one in vain.
     bool found() noexcept { return yields_.found(), ++finds_ % 32 == 0; }
-    /// After a poll in vain, for who goes on and holds no lock: ends with the job, serves other lanes, and where many polls found nothing and CPUs are
-    /// scarce, lets others of this one go first. origin: MPI_Test until it says yes, 2 ranks on 1 CPU: 8 ms a message else
+    /// After a poll in vain, for who goes on and holds no lock: ends with the job, serves other lanes, and where many polls found nothing and
+    /// CPUs are scarce, lets others of this one go first. origin: MPI_Test until it says yes, 2 ranks on 1 CPU: 8 ms a message else
     void go_on_polling() {
         follow(), serve_others();
         if (facts().scarce && yields_.polled_in_vain()) offer_way();
@@ -388,8 +388,8 @@ private:
     [[no_unique_address]] lock_type lock_;
     engine_type engine_;
     std::span<std::unique_ptr<lane> const> all_;
-    std::uint32_t finds_ = 0;
-    bool over_ = false; // a wait has thrown: see Ending
+    std::uint32_t finds_ = 0; // of polls
+    bool over_ = false;       // a wait has thrown: see Ending
 };
 
 } // namespace mpt::inline v0

@@ -7,6 +7,8 @@
 #include <mpt/boot/boot.hpp>
 #include <mpt/core/error.hpp>
 #include <mpt/wait/cpus.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/job_of.hpp"
 
@@ -149,6 +151,42 @@ TEST(job, more_ranks_than_cpus_are_scarce_and_fence_on_both_sides) {
     boot::job job{who[7], 1, "s"};
     EXPECT_TRUE(job.scarce());
     EXPECT_EQ(job.fences(), fence_mode::both);
+}
+
+/// The barriers of three processes, where the sleeper fences and where both do: see core/fences.hpp.
+TEST(job, two_of_its_processes_pass_every_cpu_before_all_have_met) {
+    test::watchdog const dog{"processes that meet"};
+    for (auto const mode : {fence_mode::sleeper, fence_mode::both}) {
+        auto who = test::job_of(3);
+        reinterpret_cast<boot::control_header*>(who[0].arena->control().data())
+            ->fences.store(mode, std::memory_order_relaxed); // order: alone
+        auto const run = [&](std::size_t r) {
+            who[r].shares_process = false;
+            bool right = true;
+            for (int environment = 0; environment < 2; ++environment) { // one after another
+                boot::job job{who[r], 1, "s"};
+                bool const before = job.fences_reach_all();
+                job.meet();
+                right = right && !before && job.fences_reach_all() == (job.fences() == fence_mode::sleeper);
+                job.meet(); // nobody comes before all have looked
+            }
+            return right;
+        };
+        std::vector<pid_t> others;
+        for (std::size_t r = 1; r < 3; ++r) {
+            others.push_back(::fork());
+            if (others.back() == 0) ::_exit(run(r) ? 0 : 1);
+        }
+        EXPECT_TRUE(run(0));
+        for (auto const pid : others) {
+            int status = 0;
+            ::waitpid(pid, &status, 0);
+            EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+        }
+    }
+    test::run_ranks(
+        2, [](boot::job& job, mem::slice_heap&, int) { EXPECT_TRUE(job.fences_reach_all()) << "threads of one process"; });
+    EXPECT_TRUE((boot::job{test::job_of(1)[0], 1, "s"}.fences_reach_all()));
 }
 
 struct foreign : testing::TestWithParam<std::vector<std::pair<char const*, char const*>>> {};

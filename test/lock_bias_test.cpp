@@ -8,6 +8,7 @@
 #include <mpt/lock/ticket.hpp>
 #include <mpt/world/threads.hpp>
 
+#include "support/few_cpus.hpp"
 #include "support/watchdog.hpp"
 
 namespace {
@@ -22,7 +23,8 @@ struct counting : mpt::world::threads {
             static constexpr bool invisible = false;
             static inline int heavy_ones = 0;
             static void light(fence_mode) noexcept {}
-            static void heavy(fence_mode) noexcept { ++heavy_ones; }
+            static void heavy_here(fence_mode) noexcept { ++heavy_ones; }
+            static void heavy(fence_mode) noexcept {}
             static void drain() noexcept {}
         };
     };
@@ -108,6 +110,180 @@ TEST(bias, has_one_favourite_until_that_comes_by_the_locks_own_ways) {
     EXPECT_FALSE(b.seems_taken());
 }
 
+TEST(bias, goes_to_another_where_the_favourite_says_that_it_comes_by_the_locks_own_ways) {
+    bias b;
+    b.grant(ann, sleeper);
+    ASSERT_TRUE(b.enter(ann));
+    b.leave();
+    b.retire(bob); // it is not the favourite
+    b.revoke(world, bob, sleeper);
+    b.grant(bob, sleeper);
+    EXPECT_FALSE(b.enter(bob)) << "ann may be about to enter";
+    b.retire(ann);
+    b.grant(bob, sleeper);
+    EXPECT_FALSE(b.enter(ann));
+    EXPECT_FALSE(b.enter_again(ann));
+    auto const before = b.stays();
+    ASSERT_TRUE(b.enter(bob));
+    EXPECT_TRUE(b.seems_taken());
+    EXPECT_FALSE(b.enter_again(ann));
+    EXPECT_TRUE(b.enter_again(bob));
+    b.leave(), b.leave();
+    EXPECT_FALSE(b.seems_taken());
+    EXPECT_EQ(b.stays(), before + 2);
+    b.retire(ann); // not any more
+    ASSERT_TRUE(b.enter(bob));
+    b.leave();
+    b.revoke(world, ann, sleeper);
+    b.retire(bob);
+    leave_as_holder(b, bob, 1);
+    b.grant(ann, sleeper);
+    ASSERT_TRUE(b.enter(ann)) << "who has retired, and been inside since, is no favourite";
+    b.leave();
+}
+
+TEST(bias, is_granted_to_a_tenant_later_where_that_was_not_worth_it_and_sooner_again) {
+    bias b;
+    auto const settles_after = [&](std::uint32_t kept) {
+        b.settle(ann, sleeper, kept - 1);
+        bool const early = b.enter(ann);
+        if (early) b.leave();
+        b.settle(ann, sleeper, kept);
+        bool const in = b.enter(ann);
+        if (in) b.leave();
+        return in && !early;
+    };
+    for (std::uint32_t kept = 64; kept <= 4096; kept *= 2) {
+        EXPECT_TRUE(settles_after(kept)) << kept;
+        b.revoke(world, bob, sleeper);
+    }
+    for (std::uint32_t kept : {4096u, 2048u, 1024u}) {
+        EXPECT_TRUE(settles_after(kept)) << kept;
+        for (int i = 0; i < 300; ++i) b.enter(ann), b.leave();
+        b.revoke(world, bob, sleeper);
+    }
+    leave_as_holder(b, bob, 1);
+    leave_as_holder(b, ann, 3);
+    EXPECT_FALSE(b.enter(ann));
+    leave_as_holder(b, ann, 1);
+    ASSERT_TRUE(b.enter(ann)) << "who is alone earns it as soon as ever";
+    b.leave();
+}
+
+TEST(bias, is_dropped_by_the_holder_and_another_may_have_it) {
+    bias b;
+    b.grant(ann, sleeper);
+    b.drop(ann, sleeper);
+    EXPECT_FALSE(b.enter(ann));
+    b.grant(bob, sleeper);
+    ASSERT_TRUE(b.enter(bob));
+    b.leave();
+}
+
+TEST(bias, is_given_back_by_a_favourite_inside_that_holds_the_lock_otherwise) {
+    bias b;
+    b.grant(ann, sleeper);
+    ASSERT_TRUE(b.enter(ann));
+    ASSERT_TRUE(b.enter(ann));
+    EXPECT_EQ(b.give_back(), 2u);
+    EXPECT_FALSE(b.seems_taken());
+    EXPECT_FALSE(b.enter(ann));
+    EXPECT_FALSE(b.enter_again(ann)) << "it is inside by the lock's own ways alone";
+}
+
+/// Tenants come and go by plain stores soon.
+constexpr std::uint32_t long_ago = 1'000'000'000;
+template <std::uint32_t Vain, std::uint32_t Stay, std::uint32_t Gone> using settling =
+    mpt::lock::basic_ticket<0, 0, 8, 100'000, 16, 64, 65536, 512, 4, Vain, Stay, Gone, long_ago, 4>::template type<counting>;
+
+template <class Lock> void settle(Lock& lock) {
+    for (int i = 0; i < 8; ++i) mpt::guard const g{lock};
+    counting::barriers();
+    mpt::guard const g{lock};
+}
+template <class Lock> bool others_get_in(Lock& lock) {
+    bool in = false;
+    std::thread{[&] {
+        typename Lock::node mine;
+        in = lock.try_acquire(mine);
+        if (in) lock.release(mine);
+    }}.join();
+    return in;
+}
+
+TEST(a_settled_tenant, keeps_those_out_that_try_until_it_is_gone) {
+    settling<long_ago, long_ago, 0> lock{{}, sleeper};
+    settle(lock);
+    EXPECT_FALSE(others_get_in(lock));
+    { mpt::guard const g{lock}; }
+    EXPECT_FALSE(others_get_in(lock)) << "it was there meanwhile";
+    EXPECT_EQ(counting::barriers(), 0);
+    EXPECT_TRUE(others_get_in(lock));
+    EXPECT_EQ(counting::barriers(), 1) << "it had the bias";
+    { mpt::guard const g{lock}; }
+    EXPECT_TRUE(others_get_in(lock)) << "one pass makes no tenant";
+    EXPECT_EQ(counting::barriers(), 0);
+}
+
+TEST(a_settled_tenant, loses_its_turn_to_who_waits_while_it_is_gone) {
+    mpt::test::watchdog const dog{"a settled tenant that is gone"};
+    settling<long_ago, long_ago, long_ago> lock{{}, sleeper};
+    settle(lock);
+    std::thread{[&] {
+        settle(lock); // another tenant, though the first has not been here since
+        EXPECT_FALSE(others_get_in(lock)) << "it may come back";
+        std::thread{[&] { mpt::guard const g{lock}; }}.join();
+        EXPECT_TRUE(others_get_in(lock));
+    }}.join();
+}
+
+TEST(a_settled_tenant, passes_its_turn_on_when_it_gives_up) {
+    settling<long_ago, long_ago, long_ago> lock{{}, sleeper};
+    settle(lock);
+    EXPECT_FALSE(others_get_in(lock));
+    mpt::give_up(lock);
+    EXPECT_TRUE(others_get_in(lock));
+    EXPECT_EQ(counting::barriers(), 0) << "there was nothing to take away";
+}
+
+TEST(a_settled_tenant, keeps_its_turn_when_it_says_inside_that_it_gives_up) {
+    settling<long_ago, long_ago, 0> lock{{}, sleeper};
+    settle(lock);
+    {
+        mpt::guard const g{lock};
+        mpt::give_up(lock);
+        for (int i = 0; i < 3; ++i) EXPECT_FALSE(others_get_in(lock)) << "it is inside";
+    }
+    EXPECT_FALSE(others_get_in(lock));
+    EXPECT_TRUE(others_get_in(lock)) << "it is gone";
+}
+
+TEST(a_settled_tenant, passes_its_turn_on_when_it_was_there_in_vain_for_long) {
+    constexpr int vain = 3;
+    settling<vain, long_ago, long_ago> lock{{}, sleeper};
+    settle(lock);
+    auto const look = [&] {
+        mpt::guard const outer{lock};
+        mpt::guard const inner{lock};
+        mpt::say_in_vain(lock), mpt::say_in_vain(lock);
+    };
+    for (int i = 0; i < 10 * vain; ++i) {
+        { mpt::guard const found_something{lock}; }
+        mpt::guard const g{lock};
+        mpt::say_in_vain(lock);
+    }
+    EXPECT_FALSE(others_get_in(lock));
+    for (int i = 0; i < 10 * vain; ++i) {
+        mpt::guard const g{lock};
+        mpt::say_in_vain(lock);
+    }
+    EXPECT_TRUE(others_get_in(lock));
+    EXPECT_EQ(counting::barriers(), 0);
+    settle(lock);
+    for (int i = 0; i < 10 * vain; ++i) look(); // a stay in a stay counts as one that found something
+    EXPECT_FALSE(others_get_in(lock));
+}
+
 TEST(bias, is_earned_sooner_again_where_it_was_much_used) {
     bias b;
     leave_as_holder(b, ann, 4);
@@ -177,24 +353,28 @@ struct fenced : mpt::world::threads {
             static constexpr bool invisible = false;
             static inline std::atomic<int> heavy_ones{0};
             static void light(fence_mode) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
-            static void heavy(fence_mode) noexcept { mpt::heavy_barrier(), ++heavy_ones; }
+            static void heavy(fence_mode) noexcept { mpt::heavy_barrier(); }
+            static void heavy_here(fence_mode) noexcept { mpt::heavy_barrier_here(), ++heavy_ones; }
             static void drain() noexcept {}
         };
     };
 };
 
-TEST(bias, keeps_no_late_comer_out_of_a_lock_whose_favourite_is_in_a_tight_loop) {
+/// Late comers to a lock whose user has the bias soon, and is in a tight loop. CPUs: as many as there are.
+template <class Lock> void come_late(int times, std::chrono::microseconds inside_for) {
     if (!mpt::register_heavy()) GTEST_SKIP() << "membarrier is refused here";
     mpt::test::watchdog const dog{"late comers"};
-    constexpr int times = 100;
+    fenced::atomics::fences::heavy_ones = 0;
     for (int i = 0; i < times; ++i) {
-        mpt::lock::basic_ticket<1000, 16, 8, 10>::type<fenced> lock{{}, sleeper};
+        Lock lock{{}, sleeper};
         std::atomic<bool> come{false}, stop{false};
         int passes = 0;
         std::thread favourite{[&] {
             while (!stop.load(std::memory_order_relaxed)) {
                 mpt::guard const g{lock};
                 if (++passes == 1000) come = true;
+                for (auto const end = std::chrono::steady_clock::now() + inside_for;
+                     come && std::chrono::steady_clock::now() < end;) {}
             }
         }};
         while (!come) std::this_thread::yield();
@@ -206,6 +386,20 @@ TEST(bias, keeps_no_late_comer_out_of_a_lock_whose_favourite_is_in_a_tight_loop)
         favourite.join();
     }
     EXPECT_GE(fenced::atomics::fences::heavy_ones, times) << "each of them met a lock that was biased";
+}
+
+constexpr std::uint32_t never = 1'000'000'000;
+using biased_soon = mpt::lock::basic_ticket<1000, 16, 8, 10>::type<fenced>;
+using settled_soon = mpt::lock::basic_ticket<0, 10, 8, never, 16, 64, never, 512, 8, never, 100>::type<fenced>;
+TEST(bias, keeps_no_late_comer_out_of_a_lock_whose_favourite_is_in_a_tight_loop) {
+    for (int const us : {0, 5}) come_late<biased_soon>(100, std::chrono::microseconds{us});
+}
+TEST(a_settled_tenant, that_stays_for_ever_loses_its_turn_to_who_waits) {
+    for (int const us : {0, 5, 50}) come_late<settled_soon>(20, std::chrono::microseconds{us});
+}
+TEST(a_settled_tenant, that_stays_for_ever_loses_its_turn_to_who_waits_on_the_same_cpu) {
+    mpt::test::few_cpus const one{1};
+    for (int const us : {0, 5, 50}) come_late<settled_soon>(20, std::chrono::microseconds{us});
 }
 
 } // namespace

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/few_cpus.hpp"
 #include "support/watchdog.hpp"
 
 namespace mpt::test {
@@ -36,22 +37,6 @@ struct patient : world::threads {
 static_assert(world_policy<patient>);
 
 inline constexpr int less_under_tools = MPT_THREAD_SANITIZER ? 10 : 1;
-
-/// Lets the calling thread and those it starts from now run on `cpus` CPUs at most, as long as it lives.
-class few_cpus {
-    cpu_set_t before_;
-
-public:
-    explicit few_cpus(int cpus) {
-        cpu_set_t now;
-        CPU_ZERO(&now);
-        ::sched_getaffinity(0, sizeof before_, &before_);
-        for (int c = 0; c < CPU_SETSIZE && CPU_COUNT(&now) < cpus; ++c)
-            if (CPU_ISSET(c, &before_)) CPU_SET(c, &now);
-        ::sched_setaffinity(0, sizeof now, &now);
-    }
-    ~few_cpus() { ::sched_setaffinity(0, sizeof before_, &before_); }
-};
 
 /// The kernel's word for what a thread of this process does: 'R' runs, 'S' sleeps.
 inline char state_of(pid_t thread) {

@@ -92,6 +92,7 @@ std::string compare_layout(control_record const& a, control_record const& b, ran
 
 constexpr std::int64_t shortest_pause = 1'000'000,
                        longest_pause = 1'000'000'000; // nanoseconds from one look at CPUs to the next
+constexpr std::uint32_t passers = std::tuple_size_v<decltype(control_header::passed)>; // ranks that pass every CPU
 } // namespace
 
 struct job::impl {
@@ -101,6 +102,7 @@ struct job::impl {
     pid_t pid = ::getpid();
     int exceptions = std::uncaught_exceptions();
     bool left = false;
+    std::uint64_t cpus = 0;                                     // cpus_to_pass(), of a rank that has met others
     std::shared_ptr<pmi1_line> launcher;                        // who must hear of our end by words; mptrun sees it
     std::mutex naming;                                          // threads of this rank may name communicators at once
     native_atomics::atomic<std::int64_t> look_at{0};            // when keep_apart() looks again
@@ -118,6 +120,8 @@ job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::s
     impl_->records = control.data() + control_records_at;
     if (!shares_process_) impl_->launcher = kept_pmi1_line();
 
+    // Before others see that we are here: see pass_cpus().
+    bool const registered = fences() == fence_mode::both || register_heavy();
     auto& mine = record(me_);
     auto was = mine.state.load(std::memory_order_acquire); // sync(boot.record): acquire
     auto const free = was == rank_state::absent || (was == rank_state::finalized && mine.pid == impl_->pid);
@@ -135,7 +139,7 @@ job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::s
     mine.speaks.store(static_cast<std::uint32_t>(m.by), std::memory_order_relaxed); // order: as in speak()
     mine.addresses = {};
     mine.calls.clear();
-    if (fences() == fence_mode::sleeper && !register_heavy()) {
+    if (!registered) {
         impl_->header->fences.store(fence_mode::both, std::memory_order_relaxed); // order: meet() publishes it
         impl_->header->no_membarrier.store(1, std::memory_order_relaxed);         // order: meet() publishes it
     }
@@ -330,8 +334,9 @@ void job::name(context_id context, std::string_view what) noexcept {
 std::uint32_t job::arrive() {
     process_registry::instance().refuse_fork("meet the other ranks");
     auto const meeting = ++record(me_).rounds * static_cast<std::uint32_t>(size_);
-    impl_->header->arrived.fetch_add(1, std::memory_order_acq_rel); // sync(boot.meet): acq_rel
-    if (all_here(meeting)) futex_wake_all(impl_->header->arrived);
+    auto const came = impl_->header->arrived.fetch_add(1, std::memory_order_acq_rel) + 1; // sync(boot.meet): acq_rel
+    bool const passers_may = came + passers == static_cast<std::uint32_t>(size_);
+    if (passers_may || all_here(meeting)) futex_wake_all(impl_->header->arrived);
     return meeting;
 }
 
@@ -340,19 +345,47 @@ bool job::all_here(std::uint32_t meeting) const noexcept {
     return static_cast<std::int32_t>(seen - meeting) >= 0;
 }
 
-void job::meet() {
+/// Of the sleeper's barriers (core/fences.hpp, Limit): when all others have come to the first meeting, and so have registered, two ranks
+/// pass every CPU, once in a job. Each does it for the other's sake, too.
+void job::pass_cpus() {
+    auto const all = static_cast<std::uint32_t>(size_), me = static_cast<std::uint32_t>(me_.value);
+    if (all < passers || shares_process_ || fences() != fence_mode::sleeper) return;
+    if (me >= passers || impl_->header->passed[me].load(std::memory_order_relaxed) != 0) { // order: our own
+        impl_->cpus = cpus_to_pass();
+        return;
+    }
+    rank const other{1 - me_.value};
+    wait_for_start([&] { return all_here(all - passers) && state_of(other) != rank_state::absent; },
+                   1'000'000L); // nobody is woken when the other one has registered
+    impl_->cpus = pass_every_cpu();
+    impl_->header->passed[me].store(impl_->cpus, std::memory_order_relaxed); // order: arrive() publishes it
+}
+/// Where the passers may be given the same CPUs as this rank, which was on no other.
+bool job::fences_reach_all() const noexcept {
+    auto const same = [this](native_atomics::atomic<std::uint64_t> const& cpus) {
+        return cpus.load(std::memory_order_relaxed) == impl_->cpus; // order: arrive() has published it
+    };
+    return size_ == 1 || shares_process_ || (impl_->cpus != 0 && std::ranges::all_of(impl_->header->passed, same));
+}
+
+void job::wait_for_start(function_ref<bool()> is_here, long longest_nap) {
     auto& h = *impl_->header;
-    auto const meeting = arrive();
     long nap = 50'000;
     for (int looks = 0;; ++looks) {
         auto const seen = h.arrived.load(std::memory_order_acquire); // sync(boot.meet): acquire
-        if (all_here(meeting)) break;
+        if (is_here()) break;
         if (aborted() || (looks > 100 && launcher_gone())) follow_abort();
         if (looks == 100) record(me_).waiting.write(wait_for::start, {}, any_source, any_tag, 0, world::native{}.now().count());
         if (looks < 100) ::sched_yield();
-        else futex_wait(h.arrived, seen, nap = std::min(nap * 2, 10'000'000L));
+        else futex_wait(h.arrived, seen, nap = std::min(nap * 2, longest_nap));
     }
     record(me_).waiting.clear();
+}
+
+void job::meet() {
+    if (record(me_).state.load(std::memory_order_relaxed) == rank_state::attached) pass_cpus(); // order: our own
+    auto const meeting = arrive();
+    wait_for_start([&] { return all_here(meeting); }, 10'000'000L);
     if (record(me_).state.load(std::memory_order_relaxed) != rank_state::attached)
         return; // order: only this rank writes it now
     for (rank r = 0; r < size_; r = r + 1) compare(0, r);

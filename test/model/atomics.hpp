@@ -132,6 +132,9 @@ struct fences {
         if (mode == fence_mode::both) execution::current()->fence(at);
         else execution::current()->membarrier(at);
     }
+    static void heavy_here(fence_mode mode, std::source_location const& at = std::source_location::current()) noexcept {
+        heavy(mode, at);
+    }
     static void drain() noexcept {} // streaming stores are not modelled
 };
 
@@ -140,6 +143,7 @@ struct invisible_fences {
     static constexpr bool invisible = true;
     static void light(fence_mode) noexcept {}
     static void heavy(fence_mode) noexcept {}
+    static void heavy_here(fence_mode) noexcept {}
     static void drain() noexcept {}
 };
 

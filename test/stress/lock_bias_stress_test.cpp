@@ -35,13 +35,14 @@ double seconds() {
 
 /// The machine, with its own barriers under every tool.
 struct fenced : mpt::world::threads {
-    static inline std::atomic<std::uint64_t> barriers{0}; // of revocations, and of waiters that go to sleep
+    static inline std::atomic<std::uint64_t> barriers{0}; // of revocations
     struct atomics : mpt::native_atomics {
         struct fences {
             static constexpr bool invisible = false;
             static void light(mpt::fence_mode) noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
-            static void heavy(mpt::fence_mode) noexcept {
-                mpt::heavy_barrier();
+            static void heavy(mpt::fence_mode) noexcept { mpt::heavy_barrier(); }
+            static void heavy_here(mpt::fence_mode) noexcept {
+                mpt::heavy_barrier_here();
                 barriers.fetch_add(1, std::memory_order_relaxed);
             }
             static void drain() noexcept {}
@@ -65,14 +66,18 @@ template <class Lock> struct shared {
         for (auto& c : counters) ++c;
         ++entered;
         if (random() % 1024 == 0) ::sched_yield();
+        if (random() % 4 == 0) lock.in_vain();
         if (again) lock.release(inner);
         lock.release(outer);
+        if (random() % 256 == 0) lock.give_up();
         return whole;
     }
 };
 
 using awake = mpt::lock::basic_ticket<1000, 16, 8, 1>::type<fenced>;
 using asleep = mpt::lock::basic_ticket<0, 0, 1, 1>::type<fenced>;
+/// Tenants have the bias after a few passes, and nobody else has.
+using settled = mpt::lock::basic_ticket<100, 16, 8, 1'000'000'000, 16, 64, 1024, 16, 2, 4, 5, 1, 64, 2>::type<fenced>;
 
 /// A new lock, for its patience grows: thread 0 is nearly always there, the others visit it and go. How often it was entered.
 template <class Lock> std::uint64_t one_round(unsigned visitors, std::uint64_t first) {
@@ -105,16 +110,18 @@ template <class Lock> void visit(unsigned visitors) {
     mpt::test::watchdog const dog{"a biased lock", std::chrono::seconds{100}};
     fenced::barriers = 0;
     std::uint64_t entered = 0;
-    auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>{seconds() / 3};
+    auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>{seconds() / 5};
     for (auto first = seed(); std::chrono::steady_clock::now() < end && !testing::Test::HasFailure(); first += 100)
         entered += one_round<Lock>(visitors, first);
-    std::printf("%llu passes, %llu heavy barriers\n", static_cast<unsigned long long>(entered),
+    std::printf("%llu passes, %llu revocations\n", static_cast<unsigned long long>(entered),
                 static_cast<unsigned long long>(fenced::barriers.load()));
     EXPECT_GT(fenced::barriers, 0u);
 }
 
 TEST(lock_bias_stress, one_visitor_finds_all_as_the_favourite_left_it) { visit<awake>(1); }
 TEST(lock_bias_stress, five_visitors_find_all_as_the_favourite_left_it) { visit<awake>(5); }
+TEST(lock_bias_stress, visitors_find_all_as_a_tenant_left_it) { visit<settled>(1); }
+TEST(lock_bias_stress, five_visitors_find_all_as_tenants_left_it) { visit<settled>(5); }
 TEST(lock_bias_stress, five_visitors_that_sleep_at_once_find_all_as_the_favourite_left_it) { visit<asleep>(5); }
 
 } // namespace

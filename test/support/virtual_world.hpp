@@ -183,6 +183,7 @@ struct virtual_atomics {
         static constexpr bool invisible = false;
         static void light(fence_mode) noexcept {}
         static void heavy(fence_mode) noexcept {}
+        static void heavy_here(fence_mode) noexcept {}
         static void drain() noexcept {}
     };
     static void pause() noexcept { virtual_machine::current()->yield(); }
@@ -203,7 +204,7 @@ struct virtual_world {
     /// The fibre's number counted from 1; outside of all fibres, a number that no fibre has.
     std::uint64_t self() const noexcept {
         auto const r = machine().running();
-        return r == virtual_machine::nobody ? r : r + 1;
+        return r == virtual_machine::nobody ? r >> 1 : r + 1;
     }
     std::uint64_t random() const noexcept { return machine().draw(); }
     void wait(word& w, std::uint32_t seen, nanoseconds d) const noexcept { machine().wait(w, seen, d); }

@@ -136,6 +136,9 @@ public:
 
     /// The node's fence mode; final after the first meet().
     fence_mode fences() const noexcept;
+    /// Where the sleeper fences: does its barrier reach every thread of this rank on every CPU (core/fences.hpp, Limit)? Two ranks see to it
+    /// before the first meet() ends. No, where this rank began alone, or may be given other CPUs than those two.
+    bool fences_reach_all() const noexcept;
     /// Ranks of this node outnumber the CPUs they may use.
     bool scarce() const noexcept;
     /// Of the CPUs that the ranks may use as many as there are for each of them, at least one; 0: this is a job of one, which does not ask.
@@ -188,6 +191,8 @@ public:
 private:
     rank_state state_of(rank r) const noexcept;
     void compare(rank x, rank y);
+    void wait_for_start(function_ref<bool()> is_here, long longest_nap);
+    void pass_cpus();
     [[noreturn]] void end_all(int code, std::string_view why, void const* library) noexcept;
     rank me_;
     std::int32_t size_;

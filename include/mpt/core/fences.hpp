@@ -11,7 +11,14 @@
 ///        if (asleep) ring the bell                          process passes a full barrier
 ///                                             poll once more, then sleep
 ///
-///   A lock that one thread enters again and again, and another rarely, is the same (lock/bias.hpp): its user is the sender.
+///   A lock that one thread enters again and again, and another rarely, is the same (lock/bias.hpp): its user is the sender; all are threads
+///   of one process, and heavy_here() reaches those.
+///
+///   Limit   Linux (seen with 6.18) leaves a CPU out of other processes' barriers where our process ran before it had registered, and
+///           nobody else's since: it takes our next thread there for the last one, and its own notes for up to date. So a message and the
+///           sleeper that it is for may miss each other there, until the sleeper's nap is over. What would not be made good by itself asks
+///           for more: two processes that pass_every_cpu() when all have registered make every CPU take note of all of them
+///           (boot/boot.hpp: meet()). heavy_here() asks each CPU whose it is, and leaves none out.
 ///
 ///   Where the kernel refuses membarrier, or ranks outnumber CPUs (then sleeping is frequent and the system call dear), the
 ///   node's mode is `fence::both`: both sides fence. The mode is one word of the control segment, the same for all.
@@ -48,10 +55,17 @@ enum class fence_mode : std::uint32_t {
 #define MPT_THREAD_SANITIZER 0
 #endif
 
-/// src/core/fences.cpp: membarrier(GLOBAL_EXPEDITED). Every process of the node has registered (register_heavy) before.
+/// src/core/fences.cpp: membarrier(PRIVATE_EXPEDITED and GLOBAL_EXPEDITED). Every process of the node has registered (register_heavy) before.
 void heavy_barrier() noexcept;
+/// The same for the threads of this process alone.
+void heavy_barrier_here() noexcept;
 /// Registers this process to take part in peers' heavy barriers; call early, while single-threaded. False where refused.
 bool register_heavy() noexcept;
+/// The CPUs that the calling thread may be given, as a number, the same for the same ones; 0: that is not known.
+std::uint64_t cpus_to_pass() noexcept;
+/// The calling thread runs on each of them once, and then where it might before; some 10 us for one that is idle. See Limit. Returns what
+/// cpus_to_pass() does; 0: it was refused, or given up because it took a tenth of a second.
+std::uint64_t pass_every_cpu() noexcept;
 
 struct native_fences {
     /// The tool that watches does not understand fences.
@@ -72,6 +86,15 @@ struct native_fences {
 #if !MPT_THREAD_SANITIZER
         if (mode == fence_mode::both) std::atomic_thread_fence(std::memory_order_seq_cst);
         else heavy_barrier();
+#else
+        static_cast<void>(mode);
+#endif
+    }
+    /// The same where senders and sleepers are threads of one process.
+    static void heavy_here(fence_mode mode) noexcept {
+#if !MPT_THREAD_SANITIZER
+        if (mode == fence_mode::both) std::atomic_thread_fence(std::memory_order_seq_cst);
+        else heavy_barrier_here();
 #else
         static_cast<void>(mode);
 #endif

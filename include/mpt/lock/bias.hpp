@@ -3,7 +3,7 @@
 ///        favourite                                 another, who holds the lock by the lock's own ways
 ///        ---------                                 --------------------------------------------------
 ///        granted to me?  no: the lock's own ways   granted = nobody
-///        inside = 1                                heavy()    every core passes a full barrier
+///        inside = 1                                heavy_here()   every other thread passes a full barrier
 ///        light()         compiler only             inside != 0: yield, then nap
 ///        still granted?  no: inside = 0, as above  inside == 0: alone with the lock
 ///        ...
@@ -11,11 +11,13 @@
 ///
 ///   Grant   To the holder that leaves the lock for the `Patience`th time with nobody in between, or at once to one that is known to be
 ///           alone (a program of one thread). Every revocation of a bias that was little used doubles that number, so that threads that
-///           take turns pay for few barriers, and every other one halves it.
+///           take turns pay for few barriers, and every other one halves it. To a tenant (lock/ticket.hpp), whoever waits, when it has
+///           kept its turn `Settled` times: twice that after a revocation that was not worth it, half after each other.
 ///   States  granted_ changes only under the lock's own ways, so its writers are ordered; inside_, the depth of the favourite's
 ///           stay and how often it has been there, is written by the favourite alone. It stays the favourite when its bias is revoked: it
 ///           may have been preempted before it wrote `inside`, and write late, and no other may be harmed by it. When it comes by the
-///           lock's own ways itself, all that it wrote is written, and it is the favourite no more.
+///           lock's own ways itself, all that it wrote is written, and it is the favourite no more; so is one that says beforehand that it
+///           will write no more (retire), because it waits for its turn.
 ///   Order   Dekker between granted_ and inside_ (core/fences.hpp, with the visitor as the sleeper): either the favourite's
 ///           second look sees the revocation, or the visitor sees it inside. bias.hand-over: what the favourite did inside, the
 ///           visitor sees; its retreat releases too, for the visitor may read that store and not the one before. The favourite
@@ -24,9 +26,10 @@
 ///           system gave the number away after the dead thread's last store, which was not made inside.
 ///   Cost    enter and leave: some twenty instructions, two of them stores, and no read-modify-write. Revoking: one membarrier,
 ///           and the rest of the favourite's stay.
-///   Memory  shared memory is fine where all who take the lock have registered (register_heavy): fence_mode::sleeper says so.
+///   Memory  of one process, which has registered (register_heavy): fence_mode::sleeper says so. Locks that several processes take have
+///           the mode `both`, and no bias.
 ///   Limit   No bias where the mode is fence_mode::both, for then the favourite would have to fence, which costs as much as a
-///           read-modify-write; and none under ThreadSanitizer, where heavy() does nothing. Where a favourite never comes back,
+///           read-modify-write; and none under ThreadSanitizer, where heavy_here() does nothing. Where a favourite never comes back,
 ///           nobody else has the bias. A favourite that dies inside keeps the lock.
 ///   Tests   test/lock_bias_test.cpp, test/model/ticket_model_test.cpp, test/stress/lock_bias_stress_test.cpp
 #pragma once
@@ -38,7 +41,8 @@
 
 namespace mpt::inline v0::lock {
 
-template <class World, std::uint32_t Patience> class bias {
+/// Patience, Settled: see Grant.
+template <class World, std::uint32_t Patience, std::uint32_t Settled = 64> class bias {
     using atomics = typename World::atomics;
     using fences = typename atomics::fences;
     template <class T> using atomic = typename atomics::template atomic<T>;
@@ -46,9 +50,11 @@ template <class World, std::uint32_t Patience> class bias {
     static constexpr nanoseconds nap{50'000};
 
     atomic<std::uint64_t> granted_{0};   // who may enter by plain stores; 0: nobody
-    atomic<std::uint64_t> favourite_{0}; // to whom it may be granted; 0: to anybody
+    atomic<std::uint64_t> favourite_{0}; // to whom it may be granted; 0, or retired: to anybody
     atomic<std::uint64_t> inside_{0};    // how deep the favourite is inside, and stays: written by the favourite only
     std::uint32_t patience_ = Patience;  // the rest is the holder's
+    std::uint32_t settled_ = Settled;    // how often a tenant keeps its turn before it has the bias
+    bool by_tenancy_ = false;            // it was granted so
     std::uint32_t alone_ = 0;            // how often `last_` has left since another did
     std::uint64_t last_ = 0;
     std::uint64_t stays_ = 0; // of favourites, until the last grant
@@ -60,18 +66,18 @@ public:
         if constexpr (fences::invisible) return false;
         if (granted_.load(std::memory_order_relaxed) != me) return false; // order: a first look; the second one counts
         auto const before = inside_.load(std::memory_order_relaxed);      // order: our own word
-        inside_.store(before + 1, std::memory_order_relaxed);             // order: light() after it, heavy() on the other side
+        inside_.store(before + 1, std::memory_order_relaxed); // order: light() after it, heavy_here() on the other side
         fences::light(fence_mode::sleeper);
-        if (granted_.load(std::memory_order_relaxed) == me) [[likely]] // order: light() before it, heavy() on the other side
+        if (granted_.load(std::memory_order_relaxed) == me)
+            [[likely]] // order: light() before it, heavy_here() on the other side
             return true;
         return stay_or_retreat(before);
     }
     /// Anyone: true where `me` is the favourite inside, whose bias was revoked meanwhile; it has then entered once more.
     bool enter_again(std::uint64_t me) noexcept {
-        if (favourite_.load(std::memory_order_relaxed) != me) return false; // order: only our own store can read as `me`
-        auto const before = inside_.load(std::memory_order_relaxed);        // order: our own word
-        if (depth_of(before) == 0) return false;
-        inside_.store(before + 1, std::memory_order_relaxed); // order: only depth 0 says anything to others
+        if (!holds(me)) return false;
+        auto const before = inside_.load(std::memory_order_relaxed); // order: our own word
+        inside_.store(before + 1, std::memory_order_relaxed);        // order: only depth 0 says anything to others
         return true;
     }
     /// The favourite that has entered.
@@ -80,10 +86,33 @@ public:
         inside_.store(before - 1 + stay, std::memory_order_release); // sync(bias.hand-over): release
     }
 
+    /// The favourite inside, which has become the holder by the lock's own ways as well: it is that alone from here on. How deep it is inside.
+    std::uint32_t give_back() noexcept {
+        auto const before = inside_.load(std::memory_order_relaxed); // order: our own word
+        granted_.store(0, std::memory_order_relaxed);                // order: written by holders only
+        inside_.store(before - depth_of(before) + stay,
+                      std::memory_order_relaxed); // order: what was done inside, the lock hands over
+        return static_cast<std::uint32_t>(depth_of(before));
+    }
+
     /// Anyone: a hint that spares those who do not wait a revocation that would find the favourite inside.
     bool seems_taken() const noexcept {
         return granted_.load(std::memory_order_relaxed) != 0 && is_inside(); // order: a hint
     }
+
+    /// Anyone who is not inside, was refused by enter(), and comes by the lock's own ways next, however long it waits: if it is the
+    /// favourite it enters by plain stores no more until it is granted the bias anew, by itself; so another may have it meanwhile.
+    void retire(std::uint64_t me) noexcept {
+        if (favourite_.load(std::memory_order_relaxed) == me)         // order: while it is we nobody else writes it
+            favourite_.store(retired(me), std::memory_order_release); // sync(bias.retire): release
+    }
+    /// Anyone: true where `me` is the favourite, and inside.
+    bool holds(std::uint64_t me) const noexcept {
+        return favourite_.load(std::memory_order_relaxed) == me &&     // order: only our own store can read as `me`
+               depth_of(inside_.load(std::memory_order_relaxed)) != 0; // order: our own word
+    }
+    /// How often favourites have left: it does not change while nobody enters by plain stores. Anyone: a hint.
+    std::uint64_t stays() const noexcept { return inside_.load(std::memory_order_relaxed) / stay; } // order: a hint
 
     // --- the holder by the lock's own ways ----------------------------------------------------------------------------------
     /// Before it is alone: takes the bias away, and waits until the favourite has left.
@@ -116,45 +145,60 @@ public:
         return granted_.load(std::memory_order_relaxed) == me; // order: written by holders only
     }
     /// At once, to who says that nobody else will come soon.
-    void grant(std::uint64_t me, fence_mode mode) noexcept {
-        if (fences::invisible || mode != fence_mode::sleeper) return;
-        auto const chosen = favourite_.load(std::memory_order_relaxed);   // order: written by holders only
-        if (chosen == 0) favourite_.store(me, std::memory_order_relaxed); // order: read as our own number by us alone
-        if (chosen != 0 && chosen != me) return;
-        stays_ = stays();
-        granted_.store(me, std::memory_order_relaxed); // order: only the favourite, and that is we, enters by it
+    void grant(std::uint64_t me, fence_mode mode) noexcept { grant(me, mode, false); }
+    /// To a tenant of the lock's that leaves, and has kept its turn so often.
+    void settle(std::uint64_t me, fence_mode mode, std::uint32_t kept) noexcept {
+        if (kept >= settled_) grant(me, mode, true);
     }
+    /// The holder will not come back soon: its bias goes, and another may be the favourite.
+    void drop(std::uint64_t me, fence_mode mode) noexcept { try_revoke(me, mode), resign(me); }
 
 private:
     static constexpr std::uint32_t most_patience = std::uint32_t{1} << 31;
     static constexpr std::uint64_t stay = std::uint64_t{1} << 24; // the depth lies below
     static constexpr std::uint64_t many = 16;                     // stays for each one that earned the bias
+    static constexpr std::uint64_t worth = 256;                   // stays that make up for a revocation
+    static constexpr std::uint32_t most_settled = 4096;
 
+    void grant(std::uint64_t me, fence_mode mode, bool by_tenancy) noexcept {
+        if (fences::invisible || mode != fence_mode::sleeper) return;
+        auto const chosen = favourite_.load(std::memory_order_acquire); // sync(bias.retire): acquire
+        if (chosen != 0 && chosen != me && !is_retired(chosen)) return;
+        favourite_.store(me, std::memory_order_relaxed); // order: read as our own number by us alone
+        stays_ = stays();
+        by_tenancy_ = by_tenancy;
+        granted_.store(me, std::memory_order_relaxed); // order: only the favourite, and that is we, enters by it
+    }
     static std::uint64_t depth_of(std::uint64_t inside) noexcept { return inside % stay; }
+    /// A favourite that writes no more: no thread has such a number.
+    static constexpr std::uint64_t retired(std::uint64_t me) noexcept { return ~me; }
+    static constexpr bool is_retired(std::uint64_t favourite) noexcept { return favourite >> 63 != 0; }
     bool is_inside() const noexcept {
         return depth_of(inside_.load(std::memory_order_acquire)) != 0;
     } // sync(bias.hand-over): acquire
-    /// How often a favourite has left, inner stays too.
-    std::uint64_t stays() const noexcept {
-        return inside_.load(std::memory_order_relaxed) / stay;
-    } // order: it was seen to be outside
     /// The holder, by the lock's own ways, whose bias is revoked or was never granted: not in the middle of enter().
     void resign(std::uint64_t me) noexcept {
-        if (granted_.load(std::memory_order_relaxed) == me) return; // order: written by holders only
-        if (favourite_.load(std::memory_order_relaxed) == me)       // order: the same
-            favourite_.store(0, std::memory_order_relaxed);         // order: whoever is next got the lock after us
+        if (granted_.load(std::memory_order_relaxed) == me) return;    // order: written by holders only
+        auto const whose = favourite_.load(std::memory_order_relaxed); // order: the same
+        if (whose == me || whose == retired(me))
+            favourite_.store(0, std::memory_order_relaxed); // order: whoever is next got the lock after us
     }
     /// Whose it was; 0: nobody else's.
     std::uint64_t take_away(std::uint64_t me, fence_mode mode) noexcept {
         auto const whose = granted_.load(std::memory_order_relaxed); // order: written by holders only
         if (whose == 0) return 0;
-        granted_.store(0, std::memory_order_relaxed); // order: heavy() after it, light() on the other side
+        granted_.store(0, std::memory_order_relaxed); // order: heavy_here() after it, light() on the other side
         if (whose == me) return 0;
-        fences::heavy(mode);
+        fences::heavy_here(mode);
         return whose;
     }
     void be_patient() noexcept {
-        bool const little_used = stays() - stays_ < many * patience_;
+        auto const used = stays() - stays_;
+        if (by_tenancy_) {
+            settled_ = used < worth ? std::min(settled_ * 2, most_settled) : std::max(settled_ / 2, Settled);
+            return;
+        }
+        bool const little_used = used < many * patience_;
         if (!little_used) patience_ = std::max(patience_ / 2, Patience);
         else if (patience_ < most_patience) patience_ *= 2;
     }

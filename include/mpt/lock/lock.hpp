@@ -15,8 +15,8 @@
 ///                                 its coming again is no reason to let it in before others
 ///   l.give_up()         -         may be left out: the caller will not come back soon                anyone outside
 ///
-///   fence_mode::sleeper promises that every process whose threads take the lock has registered (register_heavy): who comes rarely
-///   may then pay for who comes often. fence_mode::both promises nothing.
+///   fence_mode::sleeper promises that all who take the lock are threads of one process, which has registered (register_heavy): who comes
+///   rarely may then pay for who comes often. fence_mode::both promises nothing.
 #pragma once
 #include <concepts>
 

@@ -16,13 +16,9 @@
 ///                                                                 next in line: sees it odd and unchanged: takes it
 ///
 ///   States  free: serving == next. held: serving is the holder's ticket; tickets serving+1 .. next-1 wait. By bias: depth_ is 0;
-///           whoever draws a ticket then revokes the bias in its turn, and is the holder when the favourite has left.
-///   Away    Where threads outnumber CPUs, a turn given to a thread that is not running stops all others until the system runs it,
-///           and as all of them come again at once, every turn after it too. So who yields says so in places_[mine % places], and a
-///           release passes it by: first come, first served holds among those who look or sleep. Who was passed `passes` times is
-///           away no more. A place that another ticket has is not waited for: its waiter stays in line. Both sides change a place by
-///           one read-modify-write, so one of them is first: a waiter that comes back before it was passed is in line, whether
-///           its turn has come meanwhile or not. What is handed over hangs on `serving` alone.
+///           whoever has drawn a ticket, or taken a kept turn, then revokes the bias, and is the holder when the favourite has left.
+///   Away    who yields says so, and a release passes it by, up to `passes` times: see ticket/places.hpp. What is handed over hangs on
+///           `serving` alone.
 ///   Kept    A turn that goes from core to core takes the lock's lines along, and those of what it guards: a microsecond for what took
 ///           fifty nanoseconds. So who leaves may come back before the next in line, if it does so at once; who then only tries, or has
 ///           been there in vain (it looks for something, and others in line have something to do), passes the turn on. The next in line
@@ -30,10 +26,12 @@
 ///   Tenant  Threads that come as soon as they have left meet a lock that is free, every other time, and take those lines from each other
 ///           with each pass. So who has come `streak` times in a row keeps the turn although nobody is in line, and over those that are
 ///           away, until it was there in vain `vain` times in a row, or gives up; or until the next in line has waited for `stay`: it
-///           claims its turn, and a release passes a claimed one on. The next in line looks for a tenant that is
+///           claims its turn, which a release then passes on, or it takes. The next in line looks for a tenant that is
 ///           gone seldom, and less and less often: every look takes a line from who is inside. Where nobody is in line, who tries
 ///           takes a turn that is as somebody found it `gone` before, and any that is kept at the `tries`th time: so who only tries gets
 ///           in, too.
+///           A tenant that has kept its turn `settled` times has the bias as well, whoever is in line: it comes and goes by plain stores, and
+///           the turn stays kept. Who takes it, because the tenant is gone or the turn is claimed, revokes the bias.
 ///           origin: two threads of a rank that send windows of 64 messages to themselves, M/s, without and with tenants: on two CPUs of an
 ///           AMD EPYC guest 3 and 5 to 8, where one has 8 to 10; on 16 of an Intel Xeon's 1.2 and 3.2, four threads 0.9 and 3.7, 16 0.4 and 2.7
 ///   Order   One hand-over: release stores serving (release), the next holder loads it (acquire); or release makes kept odd (release), and
@@ -52,8 +50,8 @@
 ///   Mutex   by_mutex(), before the first use, puts the system's mutex in the place of tickets and bells, for who asks for it at run
 ///           time (MPT_TICKET): in the order that the system likes. Nobody earns a bias there; a favoured caller has it until
 ///           another comes, and pays nothing for that choice.
-///   Memory  four lines, the bells and the places; shared memory is fine: the owner's number is unique on the machine, and a mode that is not
-///           `both` says that all processes which map the lock have registered (core/fences.hpp).
+///   Memory  four lines, the bells and the places; shared memory is fine: the owner's number is unique on the machine. A mode that is not
+///           `both` says that one process alone takes the lock, and has registered (core/fences.hpp).
 ///   Limit   A release still looks at its bell after the next holder may have come: the lock's memory outlives the last
 ///           release. At most 2^32 - 1 threads wait. A holder that dies keeps the lock.
 ///   Tests   test/lock_ticket_test.cpp (conformance), test/model/ticket_model_test.cpp (every order is needed, none missing),
@@ -68,6 +66,7 @@
 #include <mpt/lock/bias.hpp>
 #include <mpt/lock/lock.hpp>
 #include <mpt/lock/pthread.hpp>
+#include <mpt/lock/ticket/places.hpp>
 #include <mpt/world/bell.hpp>
 
 namespace mpt::inline v0::lock {
@@ -77,15 +76,14 @@ namespace mpt::inline v0::lock {
 /// many tickets cost more is what a revocation costs, a microsecond or two.
 /// Passes: how often a waiter that yields may be passed by. Places: where waiters say that they yield: more than there may be waiters, for
 /// who finds its place taken stays in line. Keeps: how often in a row a holder comes back before others: a millisecond or so of short
-/// passes, where nobody claims its turn. Grace: looks, half a microsecond, before the first for a turn that was kept. Streak, Vain, Stay, Gone, Tries: see Tenant; Stay
-/// and Gone are microseconds.
+/// passes, where nobody claims its turn. Grace: looks, half a microsecond, before the first for a turn that was kept. Streak, Vain, Stay, Gone, Tries, Settled: see
+/// Tenant; Stay and Gone are microseconds.
 template <std::uint32_t Spins = 4000, std::uint32_t Yields = 200, std::uint32_t Bells = 8, std::uint32_t Patience = 256,
           std::uint32_t Passes = 16, std::uint32_t Places = 64, std::uint32_t Keeps = 16384, std::uint32_t Grace = 512,
           std::uint32_t Streak = 8, std::uint32_t Vain = 128, std::uint32_t Stay = 300, std::uint32_t Gone = 5,
-          std::uint32_t Tries = 512>
+          std::uint32_t Tries = 512, std::uint32_t Settled = 64>
 struct basic_ticket {
     static_assert(Bells > 0 && (Bells & (Bells - 1)) == 0, "mpt::lock::ticket: the number of bells is a power of two");
-    static_assert(Places > 0 && (Places & (Places - 1)) == 0, "mpt::lock::ticket: the number of places is a power of two");
     using kind = mpt::kind::lock;
     static constexpr std::string_view name = "ticket";
     static constexpr bool process_shared = true;
@@ -101,9 +99,9 @@ struct basic_ticket {
         static constexpr nanoseconds apart{stay / 32}; // from one look after a kept turn to the next,
         static constexpr std::uint32_t many = 64;      // or so many yields
 
-        /// Of those who tried and found the turn kept: what kept_ was, and how often that was so.
+        /// Of those who tried and found the turn kept: how lively it was, and how often that was so.
         struct tries {
-            std::uint32_t kept, all;
+            std::uint32_t lively, all;
         };
 
         alignas(cache_line) atomic<std::uint32_t> next_{0}; // arrivals write
@@ -119,16 +117,14 @@ struct basic_ticket {
         // in vain, since; whether this time.
         std::uint32_t returns_ = 0, row_ = 0, vain_ = 0;
         bool in_vain_ = false;
+        std::uint32_t vain_at_ = 0;   // of a tenant that has the bias: which stay was in vain last
         fence_mode mode_, bias_mode_; // the latter the holder's
-        bias<World, Patience> bias_{};
+        bias<World, Patience, Settled> bias_{};
         [[no_unique_address]] World world_;
         std::array<world::bell<World>, Bells> bells_{};
-        std::array<atomic<std::uint64_t>, Places> places_{}; // 0, or away(ticket), or passed(ticket): see Away
+        ticket_places<World, Places> places_{};
         std::optional<pthread::type<World>> mutex_;
         typename pthread::type<World>::node no_node_;
-
-        static constexpr std::uint64_t away(std::uint32_t ticket) noexcept { return std::uint64_t{ticket} << 2 | 1; }
-        static constexpr std::uint64_t passed(std::uint32_t ticket) noexcept { return std::uint64_t{ticket} << 2 | 2; }
 
     public:
         struct node {};
@@ -140,8 +136,10 @@ struct basic_ticket {
         type& operator=(type const&) = delete;
         /// Its maker, before anybody uses it: the system's mutex from here on. Throws as lock::pthread does.
         void by_mutex() { mutex_.emplace(); }
-        /// By a thread that expects to be alone: it has the bias from now on, as if it had earned it. All who take this lock are of
-        /// processes that have registered (core/fences.hpp): revoking may be the visitor's price whatever the node's mode is.
+        /// Before anybody uses it: all who take this lock are threads of one process that has registered (core/fences.hpp), so revoking
+        /// a bias may be the visitor's price whatever the mode is.
+        void allow_bias() noexcept { bias_mode_ = fence_mode::sleeper; }
+        /// The same, and by a thread that expects to be alone: it has the bias from now on, as if it had earned it.
         void favour_caller() noexcept {
             node mine;
             acquire(mine);
@@ -163,17 +161,26 @@ struct basic_ticket {
             release_ticket();
         }
         /// The holder, who has found nothing to do: this pass is none of a row of passes, and the turn others'.
-        [[gnu::always_inline]] void in_vain() noexcept { in_vain_ = true; }
+        [[gnu::always_inline]] void in_vain() noexcept {
+            in_vain_ = true;
+            if (depth_ == 0 && is_kept()) [[unlikely]]
+                was_settled_in_vain();
+        }
         /// Anyone who is not inside, and will not come back soon: a turn that it has kept is others'.
         void give_up() noexcept {
-            if (!mutex_ && come_back(world_.self())) row_ = 0, pass_on();
+            auto const me = world_.self();
+            if (mutex_ || bias_.holds(me) || !come_back(me)) return;
+            row_ = 0;
+            bias_.drop(me, bias_mode_);
+            pass_on();
         }
 
     private:
         [[gnu::noinline]] void acquire_by_ticket(std::uint64_t me) noexcept {
-            if (come_back(me)) return own(me); // first, for a tenant does it every time
+            if (come_back(me)) return bias_.revoke(world_, me, bias_mode_), own(me); // first, for a tenant does it every time
             if (again(me)) return;
             if (mutex_) return mutex_->acquire(no_node_), bias_.revoke(world_, me, bias_mode_), own(me);
+            bias_.retire(me);
             for (std::uint32_t passes = 0;; ++passes) {
                 auto const mine = next_.fetch_add(1, std::memory_order_relaxed); // order: only uniqueness is needed
                 if (is_turn(mine) || wait_turn(mine, passes < Passes)) break;
@@ -185,7 +192,7 @@ struct basic_ticket {
             if (again(me)) return true;
             if (mutex_) return mutex_->try_acquire(no_node_) && is_alone_with_mutex(me);
             if (come_back(me)) {
-                if (is_tenant()) return own(me), true;
+                if (is_tenant() && bias_.try_revoke(me, bias_mode_)) return own(me), true;
                 return pass_on(), false;
             }
             if (bias_.seems_taken()) return false;
@@ -222,10 +229,11 @@ struct basic_ticket {
         bool keep_turn(std::uint64_t me, bool vain) noexcept {
             auto const turn = serving_.load(std::memory_order_relaxed) + 1;   // order: only the holder writes it
             bool const alone = next_.load(std::memory_order_relaxed) == turn; // order: a hint, either way is right
-            bool keeps = returns_ != Keeps && !is_claimed(turn) && (is_tenant() || (!alone && !vain && !is_away(turn)));
+            bool keeps = returns_ != Keeps && !is_claimed(turn) && (is_tenant() || (!alone && !vain && !places_.is_away(turn)));
             if ((alone || !keeps) && bias_.earn(me, bias_mode_)) keeps = false;
             if (!keeps) return false;
             ++returns_;
+            if (is_tenant()) bias_.settle(me, bias_mode_, returns_);
             // order: only the holder makes it odd
             kept_.store(kept_.load(std::memory_order_relaxed) + 1, std::memory_order_release); // sync(ticket.kept): release
             bells_[turn % Bells].ring(world_, mode_);
@@ -255,13 +263,14 @@ struct basic_ticket {
         bool take_abandoned() noexcept {
             auto const now = kept_.load(std::memory_order_relaxed); // order: the exchange decides
             if (now % 2 == 0) return false;
+            auto const lively = liveliness(now);
             auto const before = tried_.load(std::memory_order_relaxed); // order: a hint
             auto const moment = world_.now();
-            if (before.kept != now) tried_at_.store(moment.count(), std::memory_order_relaxed); // order: a hint
-            bool const is_gone = before.kept == now &&
+            if (before.lively != lively) tried_at_.store(moment.count(), std::memory_order_relaxed); // order: a hint
+            bool const is_gone = before.lively == lively &&
                                  moment.count() - tried_at_.load(std::memory_order_relaxed) >= gone.count(); // order: a hint
             bool const takes = is_gone || before.all + 1 >= Tries;
-            tried_.store(takes ? tries{} : tries{now, before.all + 1}, std::memory_order_relaxed); // order: a hint
+            tried_.store(takes ? tries{} : tries{lively, before.all + 1}, std::memory_order_relaxed); // order: a hint
             if (!takes || !take_kept(now)) return false;
             returns_ = 0;
             return true;
@@ -272,7 +281,7 @@ struct basic_ticket {
         }
         void next_turn() noexcept {
             auto turn = serving_.load(std::memory_order_relaxed) + 1; // order: only the holder writes it
-            while (pass_by(turn)) ++turn;
+            while (places_.pass_by(turn)) ++turn;
             serving_.store(turn, std::memory_order_release); // sync(ticket.hand-over): release
             bells_[turn % Bells].ring(world_, mode_);
         }
@@ -290,9 +299,28 @@ struct basic_ticket {
         bool is_turn(std::uint32_t mine) const noexcept {
             return serving_.load(std::memory_order_acquire) == mine; // sync(ticket.hand-over): acquire
         }
-        /// What a waiter has seen of kept_, when it looks again, and whether its last look found something else.
+        bool is_kept() const noexcept {
+            return kept_.load(std::memory_order_relaxed) % 2 != 0;
+        } // order: the holder's, or a hint
+        /// Differs from one look to the next where a keeper was there meanwhile. kept: what kept_ is.
+        std::uint32_t liveliness(std::uint32_t kept) const noexcept {
+            return kept + 2 * static_cast<std::uint32_t>(bias_.stays());
+        }
+        /// A tenant that is inside by its bias, in vain; once too often, and it holds its turn from here on, which its release passes on.
+        [[gnu::noinline]] void was_settled_in_vain() noexcept {
+            auto const now = static_cast<std::uint32_t>(bias_.stays()); // a stay in a stay counts as one that found something
+            if (now == vain_at_) return;                                // said twice
+            vain_ = now == vain_at_ + 1 ? vain_ + 1 : 1;
+            vain_at_ = now;
+            if (vain_ < Vain || !take_kept(kept_.load(std::memory_order_relaxed))) return; // order: the exchange decides
+            auto const depth = bias_.give_back();
+            own(world_.self());
+            depth_ = depth;
+            in_vain_ = true;
+        }
+        /// What a waiter has seen of the keeper, when it looks again, and whether its last look found something else.
         struct watch {
-            std::uint32_t looks = 0, next = Grace, kept = 0;
+            std::uint32_t looks = 0, next = Grace, lively = 0;
             bool busy = false;
         };
         bool is_next(std::uint32_t mine) const noexcept {
@@ -301,8 +329,9 @@ struct basic_ticket {
         /// The next in line: true where it has taken a turn whose keeper is gone.
         bool take_over(std::uint32_t mine, watch& w) noexcept {
             auto const now = kept_.load(std::memory_order_relaxed); // order: the exchange decides
-            w.busy = std::exchange(w.kept, now) != now;
-            return !w.busy && take_turn(mine, now);
+            auto const lively = liveliness(now);
+            w.busy = std::exchange(w.lively, lively) != lively || bias_.seems_taken();
+            return (!w.busy || is_claimed(mine)) && take_turn(mine, now);
         }
         /// A look of a waiter that is awake.
         bool look(std::uint32_t mine, watch& w) noexcept {
@@ -319,27 +348,6 @@ struct basic_ticket {
             serving_.store(mine, std::memory_order_relaxed); // order: those in line see who is next, and nothing hangs on it
             return true;
         }
-        /// A hint; and a line that waiters write with each yield.
-        bool is_away(std::uint32_t turn) const noexcept {
-            return places_[turn % Places].load(std::memory_order_relaxed) == away(turn); // order: a hint
-        }
-        /// The holder: true where the waiter of that turn is away, and has lost it.
-        bool pass_by(std::uint32_t turn) noexcept {
-            auto& place = places_[turn % Places];
-            auto seen = place.load(std::memory_order_relaxed); // order: a hint, the exchange decides
-            if (seen != away(turn)) [[likely]]
-                return false;
-            return place.compare_exchange_strong(seen, passed(turn), std::memory_order_relaxed); // order: see Away
-        }
-        /// False: the turn is lost.
-        bool yield_at(std::uint32_t mine, bool may_pass) noexcept {
-            auto& place = places_[mine % Places];
-            std::uint64_t empty = 0;
-            // order: see Away
-            bool const left = may_pass && place.compare_exchange_strong(empty, away(mine), std::memory_order_relaxed);
-            world_.yield();
-            return !left || place.exchange(0, std::memory_order_relaxed) == away(mine); // order: see Away
-        }
         /// False: the turn is lost.
         [[gnu::noinline]] bool wait_turn(std::uint32_t mine, bool may_pass) noexcept {
             auto& bell = bells_[mine % Bells];
@@ -349,7 +357,7 @@ struct basic_ticket {
                 for (std::uint32_t i = 0; i < Spins; ++i)
                     if (look(mine, w)) return true;
                 for (std::uint32_t i = 0; i < yields || (w.busy && is_next(mine)); ++i) {
-                    if (!yield_at(mine, may_pass && !p.claims)) return false;
+                    if (!places_.yield(world_, mine, may_pass && !p.claims)) return false;
                     if (is_turn(mine) || (wears_out(mine, p, i) && take_over(mine, w))) return true;
                 }
                 wears_out(mine, p, 0);

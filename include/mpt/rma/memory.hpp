@@ -140,7 +140,8 @@ struct card {
     std::int32_t memory_of = -1;                  // world rank; -1: not in the arena
     std::int32_t pid = 0;
     std::uint32_t failed = 0; // this rank has no memory for it
-    std::uint32_t locked = 0; // it wants all elements changed under the part's lock
+    std::uint16_t locked = 0; // it wants all elements changed under the part's lock
+    std::uint16_t fenced = 0; // others' barriers reach all of its threads
 };
 static_assert(sizeof(card) == 12 * 8 && std::is_trivially_copyable_v<card>);
 

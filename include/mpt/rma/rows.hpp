@@ -21,7 +21,8 @@
 ///   Waits    for computations alone: who is inside waits for nobody but the holder of `wide` (rma/element.hpp), who does not either;
 ///            and who comes while the owner changes does nothing inside. A rank that dies inside leaves the others there until the job
 ///            is ended.
-///   Limit    where both sides fence, and where fences are invisible, nobody may take a part.
+///   Limit    where both sides fence, where barriers do not reach all (job::fences_reach_all), and where fences are invisible, nobody may
+///            take a part.
 ///   Memory   two lines for each place, in shared memory, which its thread alone writes; two words a part, which all read.
 ///   Tests    test/model/rows_model_test.cpp, test/rma_rows_test.cpp
 #pragma once

@@ -16,10 +16,9 @@
 ///   What a rank that waits does for others beside moving messages (memory that they do not reach: rma/agent.hpp) are hooks, run where
 ///   nothing moved, without the lock: stack/wait_hooks.hpp.
 ///
-///   A lane whose lock is lock::none compiles to the bare engine. The lock has the
-///   node's fence mode: where the sleeper pays, a release fences nothing, and a lane that one thread uses is entered by plain
-///   stores (lock/bias.hpp). Only threads of this process take it, and joining the job has registered this process for the
-///   sleeper's barrier, or changed the mode: it need not wait for the others' word.
+///   A lane whose lock is lock::none compiles to the bare engine. The lock has the node's fence mode: where the sleeper pays, a release
+///   fences nothing. A lane that one thread uses is entered by plain stores in either (lock/bias.hpp): only threads of this process take
+///   it, and it has registered for their barriers, or that is refused.
 ///
 ///   Threads   of one rank may wait on one lane at once. Whoever completes what another may sleep over rings the lane's bell
 ///             (wait/doorbell.hpp, rule 2), or rouses who lies in a berth (wait/berths.hpp): a completion is not slept through.
@@ -63,6 +62,8 @@ public:
           lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {
         if constexpr (requires { lock_.by_mutex(); })
             if (!variables_.template get<"MPT_TICKET">()) lock_.by_mutex();
+        if constexpr (requires { lock_.allow_bias(); })
+            if (register_heavy()) lock_.allow_bias();
     }
 
     /// Runs f(engine) under the lane's lock.

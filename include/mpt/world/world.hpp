@@ -11,7 +11,7 @@
 ///   w.pause()               -            a spin hint; a scheduling point in a model                  anyone
 ///   w.yield()               -            lets another rank of this CPU run                           anyone
 ///   w.sleep_for(d)          -            blocks for about d                                          anyone
-///   w.self()                uint64       the calling thread (or fibre); never 0                      anyone
+///   w.self()                uint64       the calling thread (or fibre); never 0, and below 2^63      anyone
 ///   w.random()              uint64       uniform, unpredictable enough for 64-bit context ids        anyone
 ///   w.wait(word, seen, d)   -            sleeps while word == seen, at most d; may return early      anyone
 ///   w.wake(word, n)         -            wakes at most n sleepers on word                            anyone

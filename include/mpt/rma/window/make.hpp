@@ -44,7 +44,7 @@ template <class Stack> void window<Stack>::know_all(std::vector<card>& all, want
     if (how_ == flavor::shared) own_ = {at(me_).at(at(me_).base), at(me_).size, w.unit};
     if (how_ != flavor::dynamic && own_.size != 0) memory_.add(reinterpret_cast<std::uintptr_t>(own_.base), own_.size);
     rows_locked_ = std::ranges::all_of(all, [](card const& c) { return c.locked != 0; });
-    shares_rows_ = may_share_rows();
+    shares_rows_ = may_share_rows() && std::ranges::all_of(all, [](card const& c) { return c.fenced != 0; });
     for (rank r = 0; r < size(); r = r + 1)
         at(r).patience.store(w.patience, std::memory_order_relaxed); // order: whoever uses the window got it later
     looks_ = w.looks ? *w.looks : run_->sleeps_soon() ? 0 : looks_for_an_answer;
@@ -93,6 +93,7 @@ template <class Stack> card window<Stack>::make_own(coll::team<Stack> const& par
     card c;
     c.base = reinterpret_cast<std::uintptr_t>(own_.base), c.size = own_.size, c.unit = own_.unit;
     c.locked = w.rows_locked;
+    c.fenced = size() == 1 || run_->job().fences_reach_all();
     if (how_ == flavor::dynamic) c.memory_at = heap.refer(attached_ = make_block<attachments<world_type>>()).offset;
     auto const slice = heap.whole();
     c.slice_here = reinterpret_cast<std::uintptr_t>(slice.data()), c.slice_size = slice.size();

@@ -139,6 +139,8 @@ job::job(membership m, std::uint64_t layout, std::string_view stack_name, std::s
     mine.speaks.store(static_cast<std::uint32_t>(m.by), std::memory_order_relaxed); // order: as in speak()
     mine.addresses = {};
     mine.calls.clear();
+    if (!shares_process_ && size_ > 1 && me_ < static_cast<std::int32_t>(passers))
+        futex_wake_all(impl_->header->arrived); // see pass_cpus()
     if (!registered) {
         impl_->header->fences.store(fence_mode::both, std::memory_order_relaxed); // order: meet() publishes it
         impl_->header->no_membarrier.store(1, std::memory_order_relaxed);         // order: meet() publishes it
@@ -356,7 +358,7 @@ void job::pass_cpus() {
     }
     rank const other{1 - me_.value};
     wait_for_start([&] { return all_here(all - passers) && state_of(other) != rank_state::absent; },
-                   1'000'000L); // nobody is woken when the other one has registered
+                   200'000L); // who looks while the other one registers is not woken
     impl_->cpus = pass_every_cpu();
     impl_->header->passed[me].store(impl_->cpus, std::memory_order_relaxed); // order: arrive() publishes it
 }

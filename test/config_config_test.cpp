@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <mpt/config/config.hpp>
+#include <mpt/core/processor.hpp>
 
 namespace config = mpt::config;
 using config::table;
@@ -328,6 +329,19 @@ TEST(config, the_environment_of_the_process_is_read_when_asked) {
     EXPECT_EQ(values::of_process().get<"MPT_HOT_PEERS">(), 77u);
     ::unsetenv("MPT_HOT_PEERS");
     EXPECT_EQ(values::of_process().get<"MPT_HOT_PEERS">(), 16u);
+}
+
+TEST(config, a_process_has_its_processors_defaults_where_nobody_says_otherwise) {
+    using mpt::bytes;
+    bool const buffers = mpt::processor::is_of_amd();
+    EXPECT_EQ(values::of_process().get<"MPT_AWAITED_MAX">(), buffers ? values{}.get<"MPT_AWAITED_MAX">() : bytes{0});
+    EXPECT_EQ(values::of_process().get<"MPT_PIPELINE_MAX">(), buffers ? values{}.get<"MPT_PIPELINE_MAX">() : bytes{0});
+    ::setenv("MPT_AWAITED_MAX", "1M", 1);
+    ::setenv("MPT_PIPELINE_MAX", "2M", 1);
+    EXPECT_EQ(values::of_process().get<"MPT_AWAITED_MAX">(), bytes{1 << 20});
+    EXPECT_EQ(values::of_process().get<"MPT_PIPELINE_MAX">(), bytes{2 << 20});
+    ::unsetenv("MPT_AWAITED_MAX");
+    ::unsetenv("MPT_PIPELINE_MAX");
 }
 
 } // namespace

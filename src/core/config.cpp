@@ -9,6 +9,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <mpt/core/processor.hpp>
 #include <unistd.h>
 
 namespace mpt::inline v0::config {
@@ -307,7 +308,16 @@ values values::read(char const* const* environment) {
     return v;
 }
 
-values values::of_process() { return read(environ); }
+/// On AMD's processors large messages are fastest through buffers that two ranks pass to and fro. On Intel's, where a line that another core
+/// has written is dear, they are by one copy, which both ends make: 1 MiB in half the time, and more than twice as much a second. On
+/// others nobody has measured; one copy is what other libraries make there. docs/design.md has the figures.
+values values::of_process() {
+    auto v = read(environ);
+    if (processor::is_of_amd()) return v;
+    for (auto const at : {row_of("MPT_AWAITED_MAX"), row_of("MPT_PIPELINE_MAX")})
+        if (v.settings_[at].from == given::initial) v.settings_[at].number = 0;
+    return v;
+}
 
 void values::assign(std::size_t at, std::string_view value) {
     settings_[at] = parse(table[at], table[at].name, trimmed(value));

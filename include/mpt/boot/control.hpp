@@ -44,9 +44,8 @@ struct control_header {
     native::atomic<std::uint64_t> told; // hash of the sentence that a rank says for all of them; 0: none yet
 
     alignas(line_pair) native::atomic<std::uint32_t> copying; // ranks that are threads: job::begin_copy
-    std::array<native::atomic<std::uint64_t>, 2>
-        passed; // by ranks 0 and 1, when all had registered: every CPU that they may be given
-                // (pass_every_cpu); 0: not yet, or not all
+    // By ranks 0 and 1, when all had registered: every CPU that they may be given (pass_every_cpu); 0: not yet, or not all.
+    std::array<native::atomic<std::uint64_t>, 2> passed;
 };
 static_assert(sizeof(control_header) <= 4096);
 

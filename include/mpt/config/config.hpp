@@ -96,7 +96,7 @@ public:
     static values read(char const* const* environment);
     /// The same, for those who want to go on: bad values keep their default, `problems` gets a sentence for each.
     static values read(char const* const* environment, std::vector<std::string>& problems);
-    /// From the environment of this process.
+    /// From the environment of this process; where that says nothing, the defaults of this processor.
     static values of_process();
 
     template <mpt::text Name> auto get() const noexcept {

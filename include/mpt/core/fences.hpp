@@ -55,11 +55,12 @@ enum class fence_mode : std::uint32_t {
 #define MPT_THREAD_SANITIZER 0
 #endif
 
-/// src/core/fences.cpp: membarrier(PRIVATE_EXPEDITED and GLOBAL_EXPEDITED). Every process of the node has registered (register_heavy) before.
+/// src/core/fences.cpp: membarrier(PRIVATE_EXPEDITED and GLOBAL_EXPEDITED). Every process of the node has registered before.
 void heavy_barrier() noexcept;
 /// The same for the threads of this process alone.
 void heavy_barrier_here() noexcept;
-/// Registers this process to take part in peers' heavy barriers; call early, while single-threaded. False where refused.
+/// Registers this process to take part in peers' heavy barriers, and in its own; call early, while single-threaded: each of the two takes
+/// some 10 ms where there are threads. False where refused.
 bool register_heavy() noexcept;
 /// The CPUs that the calling thread may be given, as a number, the same for the same ones; 0: that is not known.
 std::uint64_t cpus_to_pass() noexcept;

@@ -68,8 +68,7 @@ public:
         auto const before = inside_.load(std::memory_order_relaxed);      // order: our own word
         inside_.store(before + 1, std::memory_order_relaxed); // order: light() after it, heavy_here() on the other side
         fences::light(fence_mode::sleeper);
-        if (granted_.load(std::memory_order_relaxed) == me)
-            [[likely]] // order: light() before it, heavy_here() on the other side
+        if (granted_.load(std::memory_order_relaxed) == me) [[likely]] // order: light() before it, heavy_here() there
             return true;
         return stay_or_retreat(before);
     }
@@ -86,12 +85,13 @@ public:
         inside_.store(before - 1 + stay, std::memory_order_release); // sync(bias.hand-over): release
     }
 
-    /// The favourite inside, which has become the holder by the lock's own ways as well: it is that alone from here on. How deep it is inside.
+    /// The favourite inside, which has become the holder by the lock's own ways as well: it is that alone from here on. Returns how
+    /// deep it is inside.
     std::uint32_t give_back() noexcept {
         auto const before = inside_.load(std::memory_order_relaxed); // order: our own word
         granted_.store(0, std::memory_order_relaxed);                // order: written by holders only
-        inside_.store(before - depth_of(before) + stay,
-                      std::memory_order_relaxed); // order: what was done inside, the lock hands over
+        // order: what was done inside, the lock hands over
+        inside_.store(before - depth_of(before) + stay, std::memory_order_relaxed);
         return static_cast<std::uint32_t>(depth_of(before));
     }
 
@@ -179,7 +179,7 @@ private:
     /// The holder, by the lock's own ways, whose bias is revoked or was never granted: not in the middle of enter().
     void resign(std::uint64_t me) noexcept {
         if (granted_.load(std::memory_order_relaxed) == me) return;    // order: written by holders only
-        auto const whose = favourite_.load(std::memory_order_relaxed); // order: the same
+        auto const whose = favourite_.load(std::memory_order_relaxed); // order: only our own stores can read as either
         if (whose == me || whose == retired(me))
             favourite_.store(0, std::memory_order_relaxed); // order: whoever is next got the lock after us
     }

@@ -76,8 +76,8 @@ namespace mpt::inline v0::lock {
 /// many tickets cost more is what a revocation costs, a microsecond or two.
 /// Passes: how often a waiter that yields may be passed by. Places: where waiters say that they yield: more than there may be waiters, for
 /// who finds its place taken stays in line. Keeps: how often in a row a holder comes back before others: a millisecond or so of short
-/// passes, where nobody claims its turn. Grace: looks, half a microsecond, before the first for a turn that was kept. Streak, Vain, Stay, Gone, Tries, Settled: see
-/// Tenant; Stay and Gone are microseconds.
+/// passes, where nobody claims its turn. Grace: looks, half a microsecond, before the first for a turn that was kept.
+/// Streak, Vain, Stay, Gone, Tries, Settled: see Tenant; Stay and Gone are microseconds.
 template <std::uint32_t Spins = 4000, std::uint32_t Yields = 200, std::uint32_t Bells = 8, std::uint32_t Patience = 256,
           std::uint32_t Passes = 16, std::uint32_t Places = 64, std::uint32_t Keeps = 16384, std::uint32_t Grace = 512,
           std::uint32_t Streak = 8, std::uint32_t Vain = 128, std::uint32_t Stay = 300, std::uint32_t Gone = 5,
@@ -108,7 +108,7 @@ struct basic_ticket {
         atomic<std::uint32_t> claimed_{0};                  // the next in line writes its ticket, once it has waited for long
         alignas(cache_line) atomic<std::uint32_t> serving_{0}; // the holder writes, the waiters spin
         alignas(cache_line) atomic<tries> tried_{tries{}};     // who tries writes
-        atomic<std::int64_t> tried_at_{0};                     // when somebody found kept_ so first, ns
+        atomic<std::int64_t> tried_at_{0};                     // when somebody found it so lively first, ns
         alignas(cache_line) atomic<std::uint64_t> owner_{0};   // the holder writes its number, 0 when it goes
         atomic<std::uint64_t> keeper_{0};                      // who has kept its turn
         atomic<std::uint32_t> kept_{0};                        // odd: it is kept. By the holder, and who becomes it

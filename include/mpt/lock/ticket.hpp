@@ -77,10 +77,12 @@ namespace mpt::inline v0::lock {
 /// Passes: how often a waiter that yields may be passed by. Places: where waiters say that they yield: more than there may be waiters, for
 /// who finds its place taken stays in line. Keeps: how often in a row a holder comes back before others: a millisecond or so of short
 /// passes, where nobody claims its turn. Grace: looks, half a microsecond, before the first for a turn that was kept.
-/// Streak, Vain, Stay, Gone, Tries, Settled: see Tenant; Stay and Gone are microseconds.
+/// Streak, Vain, Stay, Gone, Tries, Settled: see Tenant; Stay and Gone are microseconds. Vain: longer than the answer to a window of
+/// messages takes. origin: windows of 64 by 2, 4, 8, 16 threads of two ranks, Intel Xeon, two far CPUs, M/s, 128 / 512: 7.2 / 8.1, 7.9 / 8.3,
+/// 7.7 / 8.1, 6.8 / 8.3
 template <std::uint32_t Spins = 4000, std::uint32_t Yields = 200, std::uint32_t Bells = 8, std::uint32_t Patience = 256,
           std::uint32_t Passes = 16, std::uint32_t Places = 64, std::uint32_t Keeps = 16384, std::uint32_t Grace = 512,
-          std::uint32_t Streak = 8, std::uint32_t Vain = 128, std::uint32_t Stay = 300, std::uint32_t Gone = 5,
+          std::uint32_t Streak = 8, std::uint32_t Vain = 512, std::uint32_t Stay = 300, std::uint32_t Gone = 5,
           std::uint32_t Tries = 512, std::uint32_t Settled = 64>
 struct basic_ticket {
     static_assert(Bells > 0 && (Bells & (Bells - 1)) == 0, "mpt::lock::ticket: the number of bells is a power of two");

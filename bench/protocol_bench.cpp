@@ -22,7 +22,9 @@ using mpt::config::values;
 
 values forced(std::string_view protocol, std::size_t n) {
     auto v = values::of_process(); // so that the other variables can be tried
-    if (protocol == "eager") return v.set<"MPT_EAGER_MAX">("1M").set<"MPT_LOAN_BYTES">("1M").set<"MPT_LOANS">("8"), v;
+    if (protocol == "eager")
+        return v.set<"MPT_EAGER_MAX">("1M").set<"MPT_EAGER_READABLE">("1M").set<"MPT_LOAN_BYTES">("1M").set<"MPT_LOANS">("8"),
+               v;
     v.set<"MPT_EAGER_MAX">("0").set<"MPT_SINGLE_COPY_SIZE">("0").set<"MPT_CHUNK">(n < (256u << 10) ? "8K" : "32K");
     v.set<"MPT_BOTH_ENDS">(protocol == "rndv_get_both_ends" ? "on" : "off");
     v.set<"MPT_SINGLE_COPY">(protocol == "rndv_put" ? "off" : "on");

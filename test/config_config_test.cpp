@@ -336,6 +336,15 @@ TEST(config, a_process_has_its_processors_defaults_where_nobody_says_otherwise) 
     bool const buffers = mpt::processor::is_of_amd();
     EXPECT_EQ(values::of_process().get<"MPT_AWAITED_MAX">(), buffers ? values{}.get<"MPT_AWAITED_MAX">() : bytes{0});
     EXPECT_EQ(values::of_process().get<"MPT_PIPELINE_MAX">(), buffers ? values{}.get<"MPT_PIPELINE_MAX">() : bytes{0});
+    EXPECT_EQ(values::of_process().get<"MPT_EAGER_READABLE">(),
+              buffers ? values{}.get<"MPT_EAGER_READABLE">() : bytes{32 << 10});
+    ::setenv("MPT_EAGER_READABLE", "48K", 1);
+    EXPECT_EQ(values::of_process().get<"MPT_EAGER_READABLE">(), bytes{48 << 10});
+    ::unsetenv("MPT_EAGER_READABLE");
+    ::setenv("MPT_EAGER_MAX", "128K", 1);
+    EXPECT_EQ(values::of_process().get<"MPT_EAGER_READABLE">(), values{}.get<"MPT_EAGER_READABLE">())
+        << "all messages are meant";
+    ::unsetenv("MPT_EAGER_MAX");
     ::setenv("MPT_AWAITED_MAX", "1M", 1);
     ::setenv("MPT_PIPELINE_MAX", "2M", 1);
     EXPECT_EQ(values::of_process().get<"MPT_AWAITED_MAX">(), bytes{1 << 20});

@@ -30,10 +30,13 @@ TEST(smp_piece_plan, a_share_is_half_of_what_is_left_but_never_nothing_and_never
     EXPECT_EQ(p.share(8), 4u);
     EXPECT_EQ(p.share(3), 2u);
     EXPECT_EQ(p.share(1), 1u);
+    EXPECT_EQ(p.share(8, true), 8u) << "or all of it";
     auto const large = smp::piece_plan::of(std::uint64_t{1} << 30);
-    EXPECT_LE(large.share(large.pieces) * large.piece, std::uint64_t{4} << 20);
     auto const huge = smp::piece_plan::of(std::uint64_t{1} << 44);
-    EXPECT_EQ(huge.share(huge.pieces), 1u);
+    for (bool const all : {false, true}) {
+        EXPECT_LE(large.share(large.pieces, all) * large.piece, std::uint64_t{4} << 20);
+        EXPECT_EQ(huge.share(huge.pieces, all), 1u);
+    }
 }
 
 TEST(smp_claims, every_piece_is_claimed_once_from_either_end) {
@@ -43,7 +46,7 @@ TEST(smp_claims, every_piece_is_claimed_once_from_either_end) {
         std::vector<int> claimed(plan.pieces, 0);
         place t{};
         t.claims.reset(5);
-        while (auto const c = random() % 2 ? t.claims.from_front(plan) : t.claims.from_back(plan))
+        while (auto const c = random() % 2 ? t.claims.from_front(plan, random() % 4 == 0) : t.claims.from_back(plan))
             for (std::uint32_t i = 0; i < c.count; ++i) ++claimed[c.first + i];
         for (auto const n : claimed) ASSERT_EQ(n, 1);
     }
@@ -86,8 +89,9 @@ struct exchange {
     std::uint32_t ticket = 33;
     std::vector<int> copied;
     status give = status::ok, take = status::ok;
+    bool alone;
 
-    explicit exchange(std::uint64_t size) {
+    explicit exchange(std::uint64_t size, bool receiver_alone = false) : alone{receiver_alone} {
         t->source.size = size;
         t->given.reset();
         t->claims.reset(ticket);
@@ -108,17 +112,28 @@ struct exchange {
             *t, ticket, [&] { return help; }, [&](auto const&, smp::claim c) { return mark(c, give); });
     }
     joint_state receiver() {
-        return smp::step_receiver(*t, ticket, [&](auto const&, smp::claim c) { return mark(c, take); });
+        return smp::step_receiver(*t, ticket, alone, [&](auto const&, smp::claim c) { return mark(c, take); });
     }
 };
 
 TEST(smp_joint, both_sides_see_done_when_every_piece_was_copied_once) {
-    exchange x{8 << 20};
-    EXPECT_EQ(x.sender(), joint_state::waiting);
-    x.join(8 << 20);
-    while (x.sender() == joint_state::copying && x.receiver() == joint_state::copying) {}
-    EXPECT_EQ(x.receiver(), joint_state::done);
+    for (bool const alone : {false, true}) {
+        exchange x{16 << 20, alone};
+        EXPECT_EQ(x.sender(), joint_state::waiting);
+        x.join(16 << 20);
+        while (x.sender() == joint_state::copying && x.receiver() == joint_state::copying) {}
+        EXPECT_EQ(x.receiver(), joint_state::done);
+        EXPECT_EQ(x.sender(), joint_state::done);
+        for (auto const n : x.copied) EXPECT_EQ(n, 1);
+    }
+}
+
+TEST(smp_joint, a_receiver_that_is_alone_leaves_the_sender_nothing_of_a_message_of_one_claim) {
+    exchange x{1 << 20, true};
+    x.join(1 << 20);
+    EXPECT_EQ(x.receiver(), joint_state::copying);
     EXPECT_EQ(x.sender(), joint_state::done);
+    EXPECT_EQ(x.receiver(), joint_state::done);
     for (auto const n : x.copied) EXPECT_EQ(n, 1);
 }
 
@@ -139,13 +154,15 @@ TEST(smp_joint, a_sender_that_may_not_write_only_watches) {
 }
 
 TEST(smp_joint, a_receiver_that_is_refused_tells_both_sides) {
-    exchange x{1 << 20};
-    x.join(1 << 20);
-    x.take = status::refused;
-    while (x.receiver() == joint_state::copying) {}
-    EXPECT_EQ(x.receiver(), joint_state::refused);
-    EXPECT_EQ(x.sender(), joint_state::refused);
-    EXPECT_TRUE(x.t->is_left(x.ticket));
+    for (bool const alone : {false, true}) {
+        exchange x{1 << 20, alone};
+        x.join(1 << 20);
+        x.take = status::refused;
+        while (x.receiver() == joint_state::copying) {}
+        EXPECT_EQ(x.receiver(), joint_state::refused);
+        EXPECT_EQ(x.sender(), joint_state::refused);
+        EXPECT_TRUE(x.t->is_left(x.ticket));
+    }
 }
 
 TEST(smp_joint, a_sender_that_is_refused_tells_both_sides) {

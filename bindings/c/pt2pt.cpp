@@ -19,11 +19,11 @@ ending whole(transfer t) {
 
 void send(call& on, void const* buffer, MPI_Count count, datatype_object& t, int dest, int tag, comm& c, sending mode) {
     if (dest == MPI_PROC_NULL) return;
-    if (auto const run = t.type.contiguous_run(count); run && mode != sending::buffered) [[likely]] {
+    if (auto const run = t.type.contiguous_run(count)) [[likely]] {
         std::span const data{moved_data::at(buffer, *run), static_cast<std::size_t>(run->bytes)};
-        if (mode == sending::synchronous) wire_of(c).ssend(c.world(dest), tag, data);
-        else wire_of(c).send(c.world(dest), tag, data);
-        return;
+        if (mode == sending::synchronous) return wire_of(c).ssend(c.world(dest), tag, data);
+        if (mode == sending::buffered) return send_buffered(c, c.world(dest), tag, source{data});
+        return wire_of(c).send(c.world(dest), tag, data);
     }
     require(on, whole(transfer{letter_of(buffer, count, t, dest, tag, c), mode}), c.handle);
 }
@@ -92,16 +92,33 @@ MPI_Request begin_send(call& on, void const* buffer, MPI_Count count, datatype_o
 
 /// A packed copy of what is sent, and the datatype of its bytes.
 struct packed {
-    std::vector<std::byte> bytes;
+    packed_copy bytes; // not filled with zeros first: it may be large
+    std::size_t size;
     datatype_object& type;
 
     packed(call& on, void const* buffer, MPI_Count count, datatype_object const& t) : type{on.of().datatypes.get(MPI_BYTE)} {
         moved_data layout;
         auto const from = layout.out(buffer, count, t.type);
-        bytes.resize(from.size());
-        from.read(0, bytes);
+        size = from.size();
+        bytes = std::make_unique_for_overwrite<std::byte[]>(size);
+        from.read(0, {bytes.get(), size});
+    }
+    transfer sent(int dest, int tag, comm& c) const {
+        return transfer{letter_of(bytes.get(), static_cast<MPI_Count>(size), type, dest, tag, c), sending::standard};
     }
 };
+
+/// What is to be overwritten is sent where it can leave at once, and no copy need be kept. Both ranks are reached before anything is sent; the
+/// receive that follows fails after it where there is no memory for it.
+bool left_copied(void const* buffer, MPI_Count count, datatype_object const& t, int dest, int tag, int source, comm& c) {
+    if (dest == MPI_PROC_NULL) return true;
+    auto const w = wire_of(c);
+    auto const to = c.world(dest);
+    w.reach(to);
+    if (source != MPI_PROC_NULL && source != MPI_ANY_SOURCE) w.reach(c.world(source));
+    moved_data layout;
+    return w.try_send_copied(to, tag, layout.out(buffer, count, t.type));
+}
 
 ending exchange(transfer receive, transfer send) {
     receive.start();
@@ -186,10 +203,9 @@ void Sendrecv(call& on, void const* sb, MPI_Count sn, datatype_object& st, int d
 }
 void Sendrecv_replace(call& on, void* b, MPI_Count n, datatype_object& t, int dest, int stag, int source, int rtag, comm& c,
                       MPI_Status* status) {
+    if (left_copied(b, n, t, dest, stag, source, c)) return Recv(on, b, n, t, source, rtag, c, status);
     packed const out{on, b, n, t};
-    auto const size = static_cast<MPI_Count>(out.bytes.size());
-    auto const e = exchange(transfer{letter_of(b, n, t, source, rtag, c)},
-                            transfer{letter_of(out.bytes.data(), size, out.type, dest, stag, c), sending::standard});
+    auto const e = exchange(transfer{letter_of(b, n, t, source, rtag, c)}, out.sent(dest, stag, c));
     e.tell_to(status);
     require(on, e, c.handle);
 }
@@ -220,8 +236,9 @@ void Isendrecv(call& on, void const* sb, MPI_Count sn, datatype_object& st, int 
 }
 void Isendrecv_replace(call& on, void* b, MPI_Count n, datatype_object& t, int dest, int stag, int source, int rtag, comm& c,
                        MPI_Request& r) {
+    if (left_copied(b, n, t, dest, stag, source, c)) return Irecv(on, b, n, t, source, rtag, c, r);
     packed out{on, b, n, t};
-    auto send = sender(out.bytes.data(), static_cast<MPI_Count>(out.bytes.size()), out.type, dest, stag, c);
+    auto send = sender(out.bytes.get(), static_cast<MPI_Count>(out.size), out.type, dest, stag, c);
     r = launch(on.of(), ref<request>::adopt(new (on.of().transfers) transfer_request{
                             transfer{letter_of(b, n, t, source, rtag, c)}, std::move(send), std::move(out.bytes), c.handle}));
 }

@@ -31,6 +31,7 @@ constexpr place placed[] = {
     {"MPT_CHUNK", tool_group::traffic},
     {"MPT_SINGLE_COPY_SIZE", tool_group::traffic},
     {"MPT_BOTH_ENDS", tool_group::traffic},
+    {"MPT_EAGER_READABLE", tool_group::traffic},
     {"MPT_STREAM", tool_group::traffic},
     {"MPT_RMA_DIRECT", tool_group::traffic},
     {"MPT_LOANS", tool_group::traffic},

@@ -4,7 +4,6 @@
 #pragma once
 #include <memory>
 #include <variant>
-#include <vector>
 
 #include <mpt/datatype/typed.hpp>
 
@@ -88,10 +87,12 @@ public:
     void abandon();
 };
 
+using packed_copy = std::unique_ptr<std::byte[]>;
+
 class transfer_request final : public request {
     transfer one_;
     std::unique_ptr<transfer> other_; // the send of a sendrecv, whose status is that of the receive
-    std::vector<std::byte> copy_;     // what the send sends, where the receive overwrites it
+    packed_copy copy_;                // what the send sends, where the receive overwrites it
 
 public:
     static void* operator new(std::size_t size, block_store& from) { return from.take(size); }
@@ -99,7 +100,7 @@ public:
     static void operator delete(void* p) noexcept { block_store::give_back(p); }
 
     explicit transfer_request(transfer t, MPI_Comm blame) : one_{std::move(t)} { blamed = blame; }
-    transfer_request(transfer receive, std::unique_ptr<transfer> send, std::vector<std::byte> copy, MPI_Comm blame)
+    transfer_request(transfer receive, std::unique_ptr<transfer> send, packed_copy copy, MPI_Comm blame)
         : one_{std::move(receive)}, other_{std::move(send)}, copy_{std::move(copy)} {
         blamed = blame;
     }

@@ -309,13 +309,17 @@ values values::read(char const* const* environment) {
 }
 
 /// On AMD's processors large messages are fastest through buffers that two ranks pass to and fro. On Intel's, where a line that another core
-/// has written is dear, they are by one copy, which both ends make: 1 MiB in half the time, and more than twice as much a second. On
-/// others nobody has measured; one copy is what other libraries make there. docs/design.md has the figures.
+/// has written is dear, they are by one copy, which both ends make: 1 MiB in half the time, and more than twice as much a second; so are those of
+/// more than 32 KiB in one piece. On others nobody has measured; one copy is what other libraries make there. docs/design.md has the figures.
 values values::of_process() {
     auto v = read(environ);
     if (processor::is_of_amd()) return v;
-    for (auto const at : {row_of("MPT_AWAITED_MAX"), row_of("MPT_PIPELINE_MAX")})
-        if (v.settings_[at].from == given::initial) v.settings_[at].number = 0;
+    auto const is_set = [&](std::string_view name) { return v.settings_[row_of(name)].from != given::initial; };
+    auto const prefer = [&](std::string_view name, std::uint64_t value) {
+        if (!is_set(name)) v.settings_[row_of(name)].number = value;
+    };
+    prefer("MPT_AWAITED_MAX", 0), prefer("MPT_PIPELINE_MAX", 0);
+    if (!is_set("MPT_EAGER_MAX")) prefer("MPT_EAGER_READABLE", 32_KiB); // who sets the former means all messages
     return v;
 }
 

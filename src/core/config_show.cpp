@@ -82,8 +82,8 @@ of a job. Where the scope says *job*, every rank must hold the same value: this 
         out += fmt::format("| `{}` | {} | {} | {} | {} | {} | {} |\n", r.name, initial_text(r), range(r),
                            r.where == scope::job ? "job" : "rank", r.help, also, r.origin);
     }
-    out += "\nOn processors that are not AMD's `MPT_AWAITED_MAX` and `MPT_PIPELINE_MAX` are 0 where nobody sets them "
-           "(docs/design.md).\n";
+    out += "\nOn processors that are not AMD's `MPT_AWAITED_MAX` and `MPT_PIPELINE_MAX` are 0 where nobody sets them, and "
+           "`MPT_EAGER_READABLE` is 32K where the environment sets neither it nor `MPT_EAGER_MAX` (docs/design.md).\n";
     out += "\nA running program may change these, each rank for itself (`MPI_T_cvar_write`, `mpt::insight`):\n";
     for (auto const name : live) out += fmt::format("{}`{}`", name == live.front() ? "" : ", ", name);
     out += ".\n";

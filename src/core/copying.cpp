@@ -69,10 +69,12 @@ void copy_in_pieces(std::byte* to, std::byte const* from, std::size_t n) noexcep
 
 // origin: 2, 4, 8, 16 KiB, the source 16 bytes behind a page, AMD EPYC, Zen 4, glibc 2.36: 22, 43, 84, 151 ns by places, 32, 60, 106, 318 by memcpy,
 // 32, 70, 138, 364 in pieces; both at a page 19, 39, 70, 138 and 23, 41, 76, 150; of 32 KiB, more than one cache holds, all take 560 to 630.
+// Intel Xeon, Emerald Rapids: 4 KiB 51 to 58 ns by memcpy, 48 to 65 by places, 58 to 73 in pieces.
 void copy_long(std::byte* to, std::byte const* from, std::size_t n) noexcept {
-    static bool const places = processor::is_of_amd() && processor::has_vectors_of_32() && !sanitized;
+    static bool const amd = processor::is_of_amd(), places = amd && processor::has_vectors_of_32() && !sanitized;
     constexpr std::size_t most_in_cache = 32 << 10;
-    if (aliases(to, from)) copy_aliased(to, from, n);
+    if (!amd) std::memcpy(to, from, n);
+    else if (aliases(to, from)) copy_aliased(to, from, n);
     else if (places && n <= most_in_cache) copy_in_places_by_32(to, from, n);
     else copy_in_pieces(to, from, n);
 }

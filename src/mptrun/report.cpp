@@ -21,7 +21,7 @@ constexpr std::size_t most_lines = 24;
 constexpr std::size_t most_in_cycle = 12;
 
 std::uint64_t number(mpt::context_id c) { return static_cast<std::uint64_t>(c); }
-bool is_collective(wait_snapshot const& w) { return (number(w.context) & mpt::collective_bit) != 0; }
+bool is_collective(wait_snapshot const& w) { return mpt::is_collective(w.context); }
 bool is_scheduled(wait_snapshot const& w) { return is_collective(w) && (number(w.context) & mpt::schedules_bit) != 0; }
 /// All sides of a communicator.
 std::uint64_t communicator(mpt::context_id c) { return number(c) & ~(mpt::schedules_bit | mpt::collective_bit); }

@@ -84,10 +84,11 @@ struct joint_program {
             t.target.size = size;
             t.taken.reset();
             t.join(ticket);
+            bool const alone = k / 2 % 2 == 0; // of several messages
             auto state = joint_state::waiting;
             while (state != joint_state::done && state != joint_state::refused) {
                 plain_read(&t.target, sizeof t.target);
-                state = smp::step_receiver(t, ticket, [&](auto const&, smp::claim c) {
+                state = smp::step_receiver(t, ticket, alone, [&](auto const&, smp::claim c) {
                     plain_read(&t.source, sizeof t.source);
                     return p.refused == trouble::receiver ? status::refused : copy(s, me, c);
                 });

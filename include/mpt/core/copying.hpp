@@ -5,7 +5,7 @@
 ///        copy_string       by the processor's string copy, for what another core has in its cache
 ///
 ///        to     |...|bbbbbbbbbbbbbbbbb|       1 to 31 bytes behind, but for the page: each load of a copy from front to back looks like
-///        from   |.bbbbbbbbbbbbbbbbb|..|       the store before it. Such runs are copied from back to front.
+///        from   |.bbbbbbbbbbbbbbbbb|..|       the store before it. On AMD's such runs are copied from back to front.
 ///
 ///   Cost    a memcpy call costs 10 ns where we measured: up to 64 bytes are copied in straight-line code.
 ///   Limit   runs do not overlap, but where it is said.

@@ -62,6 +62,7 @@ inline constexpr std::uint64_t collective_bit = 1, schedules_bit = std::uint64_t
 constexpr context_id drawn_context(std::uint64_t bits) noexcept {
     return context_id{(bits | std::uint64_t{1} << 63) & ~(collective_bit | schedules_bit)};
 }
+constexpr bool is_collective(context_id c) noexcept { return (static_cast<std::uint64_t>(c) & collective_bit) != 0; }
 constexpr context_id collective(context_id c) noexcept { return context_id{static_cast<std::uint64_t>(c) | collective_bit}; }
 
 /// How an operation of the data path ended. `again` is not an error: nothing happened, ask later.

@@ -1,4 +1,4 @@
-/// mpi/buffered - sends that come back at once, whoever receives them and when: what they send is copied into a buffer first.
+/// mpi/buffered - sends that come back at once, whoever receives them and when: what cannot leave at once is copied into a buffer.
 ///
 ///        buffer   | message + 512 | message + 512 |      free      | message + 512 |
 ///
@@ -14,7 +14,8 @@
 ///
 ///   buffered_sends is attached to nothing: who holds it sends by it, on one communicator or on several; one thread at a time. Attached
 ///   buffers are any thread's. Without memory they are of the heap, as large as is needed: MPI_BUFFER_AUTOMATIC.
-///   A message occupies its bytes and bsend_overhead of the buffer until it has left; places are found first fit.
+///   A message occupies its bytes and bsend_overhead of the buffer until it has left; places are found first fit. There must be room also for
+///   one that leaves at once, and occupies nothing.
 ///   What a buffer is attached to flushes it when it goes; a communicator's may also go after its environment, which has flushed it then.
 ///   Where an exception unwinds past it, what was not received yet is withdrawn, as with any request.
 ///   Tests   test/mpi_buffered_test.cpp    Source MPI-4.1 section 3.6.
@@ -60,10 +61,20 @@ public:
     std::span<std::byte> memory() const noexcept { return memory_; }
     bool is_heap() const noexcept { return heap_; }
 
-    /// to: in the job. Throws mpi_error(error_class::buffer) where there is no room.
-    void send(channel<Stack> const& w, rank to, tag t, source const& from) {
+    /// For a message of so many bytes: throws mpi_error(error_class::buffer) where there is no room. Lets go of what has left.
+    void require_room(std::size_t bytes) {
         test();
-        auto const n = from.size() + bsend_overhead; // what the standard lets a program count on, and no byte more
+        if (!heap_) place_for(bytes + bsend_overhead); // what the standard lets a program count on, and no byte more
+    }
+    /// to: in the job. Throws as require_room() does.
+    void send(channel<Stack> const& w, rank to, tag t, source const& from) {
+        require_room(from.size());
+        if (!w.try_send_copied(to, t, from)) keep(w, to, t, from);
+    }
+    /// Of what cannot leave at once.
+    void keep(channel<Stack> const& w, rank to, tag t, source const& from) {
+        test();
+        auto const n = from.size() + bsend_overhead;
         auto const before = heap_ ? blocks_.end() : place_for(n);
         auto const at = heap_ || before == blocks_.begin() ? 0 : std::prev(before)->at + std::prev(before)->size;
         auto own = heap_ ? std::make_unique_for_overwrite<std::byte[]>(from.size()) : nullptr;
@@ -143,9 +154,14 @@ public:
     using base::is_heap;
     using base::memory;
     /// false: it was detached meanwhile.
-    bool send(channel<Stack> const& w, rank to, tag t, source const& from) {
+    bool require_room(std::size_t bytes) {
         std::lock_guard const g{changing_};
-        if (!detached_) base::send(w, to, t, from);
+        if (!detached_) base::require_room(bytes);
+        return !detached_;
+    }
+    bool keep(channel<Stack> const& w, rank to, tag t, source const& from) {
+        std::lock_guard const g{changing_};
+        if (!detached_) base::keep(w, to, t, from);
         return !detached_;
     }
     bool test() {
@@ -186,11 +202,15 @@ protected:
     }
 };
 
-/// By the first place that has a buffer.
+/// By the first place that has a buffer. That must have room, although it is not used where the message leaves at once; and nothing is counted
+/// or locked behind one that has left, for that would wait for the line that it has just been written to.
+/// origin: a message of 8 bytes to and fro, two far CPUs of an Intel Xeon guest: 17 % of both ranks' time
 template <class Buffer, class Stack> void send_by(std::initializer_list<buffer_place<Buffer> const*> places,
                                                   channel<Stack> const& w, rank to, tag t, source const& from) {
-    if (!buffer_in_use(places)->send(w, to, t, from))
-        throw mpi_error{error_class::buffer, "the buffer of buffered sends was detached meanwhile"};
+    auto const gone = [] { return mpi_error{error_class::buffer, "the buffer of buffered sends was detached meanwhile"}; };
+    if (!buffer_in_use(places)->require_room(from.size())) throw gone();
+    if (w.try_send_copied(to, t, from)) return;
+    if (!buffer_in_use(places)->keep(w, to, t, from)) throw gone();
 }
 
 template <class Stack> class attached_buffer final : public shared_send_buffer<Stack>, public unfinished_sends {

@@ -5,7 +5,7 @@
 ///        auto turn = mpt::isendrecv_replace(world, block, right, left);    ...    turn.wait();
 ///
 ///   Buffers outlive what is begun. wait() tells of the message that was received.
-///   Memory  in the place of what is sent: a copy of it until it has left.
+///   Memory  in the place of what is sent: a copy of it until it has left, where it does not leave at once.
 ///   Tests   test/mpi_exchange_test.cpp    Source MPI-4.1 section 3.10.
 #pragma once
 #include <memory>
@@ -65,6 +65,15 @@ isendrecv_replace(communicator_view<Stack, Errors> const& on, T&& data, rank to,
         checks::label("isendrecv_replace", out);
         if (to != proc_null) checks::to("isendrecv_replace", to, on.size()); // before the receive is posted
         std::span<std::byte> const room = detail::room_of(data);
+        if (to == proc_null) return exchange<Stack>{nullptr, view.irecv(room, from, in), {}};
+        auto const& wire = on.native().wire;
+        if (from != any_source && from != proc_null) {
+            checks::from("isendrecv_replace", from, on.size());
+            wire.reach(on.members().world(from)); // before anything is sent
+        }
+        checks::wanted("isendrecv_replace", in);
+        if (wire.try_send_copied(on.members().world(to), out, source{room}))
+            return exchange<Stack>{nullptr, view.irecv(room, from, in), {}};
         auto copy = std::make_unique_for_overwrite<std::byte[]>(room.size());
         std::ranges::copy(room, copy.get());
         source const leaving{copy.get(), room.size()};

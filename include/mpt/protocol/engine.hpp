@@ -16,7 +16,7 @@
 ///   Limit    entered by one thread at a time (the lane's lock). Calls user code never, but for `provide` and `completed`.
 ///   Tests    test/protocol_engine_test.cpp, test/mpi_semantics_test.cpp
 ///
-/// Files: engine.hpp declares and holds what is common; engine/send.hpp and engine/receive.hpp hold the two sides, engine/announce.hpp
+/// Files: engine.hpp declares and holds what is common; engine/limits.hpp the numbers; engine/send.hpp and engine/receive.hpp hold the two sides, engine/announce.hpp
 /// the beginning of a rendezvous, engine/pull.hpp its receiving side, engine/stretched.hpp small messages in long frames, engine/loans.hpp data in lent buffers.
 #pragma once
 #include <algorithm>
@@ -28,6 +28,7 @@
 #include <mpt/core/pool.hpp>
 #include <mpt/protocol/arrival.hpp>
 #include <mpt/protocol/counts.hpp>
+#include <mpt/protocol/engine/limits.hpp>
 #include <mpt/protocol/notices.hpp>
 #include <mpt/protocol/peers.hpp>
 #include <mpt/protocol/request.hpp>
@@ -36,24 +37,6 @@
 #include <mpt/wait/doorbell.hpp>
 
 namespace mpt::inline v0::protocol {
-
-/// The numbers a user may change, copied from the configuration table when the lane is made.
-struct engine_limits {
-    std::uint64_t eager_max = 64_KiB;      // largest message that goes by E1 (MPT_EAGER_MAX)
-    std::uint64_t unexpected_max = 16_MiB; // payload kept before senders are throttled (MPT_UNEXPECTED_MAX)
-    std::uint64_t chunk = 32_KiB;          // of the pipelined double copy (MPT_CHUNK)
-    std::uint64_t single_copy_min = 8_KiB; // smallest message read straight from the sender (MPT_SINGLE_COPY_SIZE)
-    std::uint64_t both_ends_min = 16_KiB;  // smallest message that both ends copy
-    std::uint64_t pipeline_max = 1024_GiB; // largest message that is pushed where it could be read (MPT_PIPELINE_MAX)
-    bool single_copy = true;               // MPT_SINGLE_COPY
-    bool both_ends = true;                 // MPT_BOTH_ENDS; off where CPUs are scarce
-};
-
-/// Which protocols a stack names. e0 and rndv_put are always there (mpt::stack checks it).
-struct protocol_set {
-    bytes e0_max{}, e1_max{}, joint_from{}, chunk{}; // the policies' parameters
-    bool e1 = false, rndv_get = false;
-};
 
 /// What receive_now() took from the wire: nothing, or a message of so many bytes, of which as many are there as fit.
 struct received {
@@ -137,6 +120,9 @@ public:
     /// The whole of a small standard send. False: take the long way. in_round: by a task, whose round of progress goes on.
     [[gnu::always_inline]] inline bool send_now(rank to, context_id context, tag label, void const* data, std::size_t n,
                                                 bool in_round = false) noexcept;
+    /// The same of what that left, of any layout, and of data that the caller would have to copy otherwise: through a lent buffer also what is
+    /// better_read() where it lies.
+    bool lend_now(rank to, context_id context, tag label, source const& data) noexcept;
     /// Looks at one peer's wire until something comes, `looks` times at most. What came is the wanted message, received into data,
     /// or was handled. Only while quiet().
     static constexpr unsigned looks = 16; // a round of the caller's costs as much as several looks
@@ -260,6 +246,10 @@ private:
     template <class E> pushed start_on(E& wire, request& r, peer_state& p) noexcept;
     template <class E> pushed push_e0(E& wire, request& r) noexcept;
     template <class E> bool push_stretched(E& wire, rank to, wire::label const& what, source const& data) noexcept;
+    template <class E> static bool is_small(source const& data) noexcept {
+        return data.size() <= std::min<std::size_t>(max_frame<E> - sizeof(wire::e0), Use.e0_max);
+    }
+    template <class E> bool push_small(E& wire, rank to, wire::label const& what, source const& data) noexcept;
     template <class E> pushed push_e1(E& wire, request& r, bool& no_loan) noexcept;
     template <class E> pushed push_rts(E& wire, request& r) noexcept;
     template <class E> void push_begun(E& wire, request& r, wire::rts const& head, typename E::cell cell) noexcept;
@@ -288,6 +278,9 @@ private:
     template <class E> void write_loan(E& wire, rank to, typename E::cell cell, op kind, typename E::loan& loan,
                                        part const& data, std::uint64_t piece) noexcept;
     template <class E> bool fits_loan(E& wire, source const& data) noexcept;
+    template <class E> bool may_be_read(context_id context, source const& data) const noexcept;
+    template <class E> bool better_read(rank to, context_id context, source const& data) noexcept;
+    template <class E> void note_way(rank to, context_id context, source const& data) noexcept;
     template <class E> bool is_awaited(E& wire, rank to, std::size_t n) noexcept;
     template <class E> std::uint64_t piece_of(std::uint64_t n, source const& data) const noexcept;
     template <class E> [[gnu::noinline]] bool send_longer_now(E& wire, rank to, context_id context, tag label, void const* from,
@@ -328,6 +321,7 @@ private:
     void begin_pull(request& r, arrival const& a) noexcept;
     void start_pull(request& r) noexcept;
     bool advance_pull(request& r) noexcept;
+    bool copies_from_us(rank peer) noexcept;
     template <class E> std::uint32_t take_ticket(E& wire, request& r, std::span<std::byte const> memory) noexcept;
     template <class E> bool write_runs(E& wire, request& r, std::span<std::byte> into) noexcept;
     template <class E> bool offer_runs(E& wire, request& r, wire::rts_runs& head, memory_run& hull) noexcept;
@@ -375,8 +369,9 @@ private:
     std::vector<peer_state*> throttling_; // peers that we asked to announce
     counts counts_;
     std::vector<notice_queue*> watchers_;
-    std::uint32_t loanless_ = 0; // chunks in a row that found no loan
-    std::uint32_t active_ = 0;   // requests on an active list, or errands: sleeping would stop them
+    rank read_last_ = any_source; // to whom the last message went that may_be_read()
+    std::uint32_t loanless_ = 0;  // chunks in a row that found no loan
+    std::uint32_t active_ = 0;    // requests on an active list, or errands: sleeping would stop them
     typename World::atomics::template atomic<std::uint32_t> errands_left_{0}; // changed under the lane's lock
     std::uint32_t asleep_ = 0;             // threads of this rank that sleep at this lane's bell, or are about to
     std::uint32_t asleep_over_others_ = 0; // those that wait for something else than one request

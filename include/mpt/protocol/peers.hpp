@@ -29,6 +29,7 @@ struct alignas(cache_line) peer {
     bool throttling = false;  // we asked the peer
     bool stuck = false;       // on the engine's list of peers with something waiting
     bool acked = false;       // we acknowledged its last message, and sent it nothing by a loan since: it may wait for us
+    std::uint8_t by_loan = 0; // messages yet to go through buffers since it did not read one where it lies
     rank who{};
     std::uint32_t chunks = 0; // that it pushed to us: it is there
     list<request> waiting;    // sends that the wire refused, in call order

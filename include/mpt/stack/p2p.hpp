@@ -55,6 +55,10 @@ public:
     [[gnu::noinline]] bool try_send(rank to, tag label, std::span<std::byte const> data) const noexcept {
         return send_now(to, label, data.data(), data.size());
     }
+    /// What the caller would have to copy otherwise, of any layout: it has left when it comes back. False: nothing was sent.
+    bool try_send_copied(rank to, tag label, source const& data) const noexcept {
+        return try_send(to, label, data) || lane_->enter([&](engine_type& e) { return e.lend_now(to, context_, label, data); });
+    }
     void ssend(rank to, tag label, std::span<std::byte const> data) const { ssend(to, label, source{data}); }
     template <std::same_as<source> S> void ssend(rank to, tag label, S const& data) const {
         send_long(to, label, data, send_mode::synchronous);

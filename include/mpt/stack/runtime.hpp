@@ -323,6 +323,7 @@ private:
     protocol::engine_limits make_limits() {
         return {
             .eager_max = chosen<"MPT_EAGER_MAX">(Stack::uses.e1_max),
+            .eager_readable = config_.template get<"MPT_EAGER_READABLE">(),
             .unexpected_max = config_.template get<"MPT_UNEXPECTED_MAX">(),
             .chunk = chosen<"MPT_CHUNK">(Stack::uses.chunk),
             .single_copy_min = config_.template get<"MPT_SINGLE_COPY_SIZE">(),

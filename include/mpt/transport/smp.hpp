@@ -284,11 +284,11 @@ public:
                 return there.write(t.target, c.offset(plan), e.memory + c.offset(plan), c.bytes(plan));
             });
     }
-    joint_state advance_accept(rank p, std::uint32_t ticket) noexcept {
+    joint_state advance_accept(rank p, std::uint32_t ticket, bool alone = false) noexcept {
         if (!peers_.find(p)) return joint_state::refused;
         auto& t = peers_.tickets_of(p)[tickets_.place_of(ticket)];
         auto* const into = own(t.target);
-        auto const s = smp::step_receiver(t, ticket, [&](smp::piece_plan const& plan, smp::claim c) noexcept {
+        auto const s = smp::step_receiver(t, ticket, alone, [&](smp::piece_plan const& plan, smp::claim c) noexcept {
             return peers_.memory_of(p).read(into + c.offset(plan), t.source, c.offset(plan), c.bytes(plan));
         });
         if (s == joint_state::done || s == joint_state::refused) peers_.wake(p); // no frame tells the sender

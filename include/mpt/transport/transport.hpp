@@ -348,7 +348,7 @@ bool along_runs(std::span<memory_run const> into, std::span<memory_run const> fr
 ///   sender    e.offer(p, memory)        ticket (uint32), 0: none free -> fall back to plain get
 ///   receiver  e.accept(p, ticket, into) -    tells the sender where the bytes go, and that it may help
 ///   both      e.advance_offer(ticket, help)  joint_state   copies at most one piece (the sender where it may help), says where
-///             e.advance_accept(p, ticket)                  the message stands
+///             e.advance_accept(p, ticket, alone)           the message stands. alone: the sender has a copy of its own to make
 ///   sender    e.push_instead(ticket)    bool  the receiver asked for another way, and the sender takes it: nobody will join
 ///   receiver  e.pull_instead(p, ticket) bool  it asked, and will not wait any longer: it joins, and nobody takes the other way.
 ///                                             Of both calls for a ticket one says true
@@ -366,7 +366,7 @@ concept transport_joint = transport_readable<E> && requires(E& e, rank p, std::s
     { e.offer(p, memory) } noexcept -> std::same_as<std::uint32_t>;
     { e.accept(p, ticket, into) } noexcept;
     { e.advance_offer(ticket, true) } noexcept -> std::same_as<joint_state>;
-    { e.advance_accept(p, ticket) } noexcept -> std::same_as<joint_state>;
+    { e.advance_accept(p, ticket, true) } noexcept -> std::same_as<joint_state>;
     { e.push_instead(ticket) } noexcept -> std::same_as<bool>;
     { e.pull_instead(p, ticket) } noexcept -> std::same_as<bool>;
     { e.withdraw(ticket) } noexcept;

@@ -6,8 +6,8 @@
 ///                     back. Who is asked to push goes on behind them.
 ///
 ///   Why the first bytes go at once: an answer takes as long as a copy of 16 KiB, and both ranks would do nothing meanwhile. A
-///   receiver that goes another way gives the loan back unread. Only for who has nothing else on offer: a rank that has, has what to do
-///   until the answer comes, and the loans are for those who are answered.
+///   receiver that goes another way gives the loan back unread: nothing is begun of what nobody pushes (MPT_PIPELINE_MAX). And only for
+///   who has nothing else on offer: a rank that has, has what to do until the answer comes, and the loans are for those who are answered.
 #pragma once
 #include <mpt/protocol/engine.hpp>
 
@@ -27,6 +27,7 @@ auto engine<World, Route, Use>::push_rts(E& wire, request& r) noexcept -> pushed
     auto const announced = [&] {
         counts_.sent[static_cast<unsigned>(way::rendezvous)].count(r.from.size());
         tell(notice_kind::offered, r.wanted, r.peer, r.from.size());
+        note_way<E>(r.peer, r.wanted.context, r.from);
         r.at = phase::offered;
         ++outstanding_;
         r.moved = 0;
@@ -64,7 +65,7 @@ auto engine<World, Route, Use>::push_rts(E& wire, request& r) noexcept -> pushed
 
 template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::may_begin(request const& r) noexcept {
     return limits_.both_ends && offers_.empty() && pushes_.empty() && !at(r.peer).throttled && r.from.is_contiguous() &&
-           r.from.size() > first_bytes;
+           r.from.size() > first_bytes && r.from.size() <= limits_.pipeline_max;
 }
 
 /// An announcement that is ready, with a loan if there is one.

@@ -11,6 +11,7 @@
 ///                without looking ahead; 4 KiB 230 in place of 365. origin: bench/peers, latency, AMD EPYC, Zen 5
 #pragma once
 #include <algorithm>
+#include <utility>
 
 #include <mpt/protocol/engine.hpp>
 
@@ -131,6 +132,34 @@ bool engine<World, Route, Use>::fits_loan(E& wire, source const& data) noexcept 
     else return false;
 }
 
+/// May the receiver read it where it lies, and would that be faster than through a buffer? Data in one piece: others would need a table of
+/// their runs. Not a collective's, which its sender has just made: those come out of its cache as fast from a buffer, and without an answer.
+/// origin: MPT_EAGER_READABLE, config/table/engine.hpp
+template <class World, class Route, protocol_set Use> template <class E>
+bool engine<World, Route, Use>::may_be_read([[maybe_unused]] context_id context,
+                                            [[maybe_unused]] source const& data) const noexcept {
+    if constexpr (reads<E> && !to_ourselves<E>)
+        return data.size() > limits_.eager_readable && limits_.single_copy && data.size() >= limits_.single_copy_min &&
+               data.is_contiguous() && !is_collective(context);
+    else return false;
+}
+
+/// Will it be read? Where ranks share CPUs, not if the last one went to another rank: who waits for the first would keep the next one waiting. A
+/// peer that would not read is asked again after a while: it may have been the receive, or what the system allows.
+template <class World, class Route, protocol_set Use> template <class E>
+bool engine<World, Route, Use>::better_read(rank to, context_id context, source const& data) noexcept {
+    return may_be_read<E>(context, data) && at(to).by_loan == 0 && (limits_.both_ends || read_last_ == to);
+}
+
+/// One that might have been read has left, either way.
+template <class World, class Route, protocol_set Use> template <class E>
+void engine<World, Route, Use>::note_way(rank to, context_id context, source const& data) noexcept {
+    if (!may_be_read<E>(context, data)) [[likely]]
+        return;
+    read_last_ = to;
+    if (auto& p = at(to); p.by_loan != 0) --p.by_loan;
+}
+
 /// The data into a loan, and its reference on the way.
 template <class World, class Route, protocol_set Use> template <class E>
 auto engine<World, Route, Use>::push_loan(E& wire, rank to, op kind, wire::label const& what, request_ref sender,
@@ -155,6 +184,7 @@ auto engine<World, Route, Use>::push_loan(E& wire, rank to, op kind, wire::label
         if (!is_passed) wire.foresee(n);
     }
     counts_.sent[static_cast<unsigned>(way::loan)].count(data.size());
+    note_way<E>(to, what.context(), data);
     return pushed::yes;
 }
 
@@ -168,10 +198,32 @@ bool engine<World, Route, Use>::send_longer_now(E& wire, rank to, context_id con
     ++counts_.declined; // from here on it is no frame
     if constexpr (Use.e1 && lends<E>) {
         bool no_loan = false;
-        if (!fits_loan(wire, data) || push_loan(wire, to, op::e1, what, {}, data, no_loan) != pushed::yes) return false;
+        if (better_read<E>(to, context, data) || !fits_loan(wire, data)) return false;
+        if (push_loan(wire, to, op::e1, what, {}, data, no_loan) != pushed::yes) return false;
         if constexpr (to_ourselves<E>) wake_threads();
         return true;
     } else return false;
+}
+
+/// What fits a frame goes so, or not now.
+template <class World, class Route, protocol_set Use>
+bool engine<World, Route, Use>::lend_now(rank to, context_id context, tag label, source const& data) noexcept {
+    auto& p = at(to);
+    if (!p.clear) return false;
+    auto const what = wire::label::of(context, label);
+    return with(p, [&]<class E>(E& wire) {
+        bool const runs = !data.is_contiguous(), small = is_small<E>(data);
+        bool left = runs && (small ? push_small(wire, to, what, data) : push_stretched(wire, to, what, data));
+        if (left) counts_.sent[static_cast<unsigned>(way::frame)].count(data.size());
+        if constexpr (Use.e1 && lends<E>) {
+            bool no_loan = false;
+            if (!left && !small && fits_loan(wire, data))
+                left = push_loan(wire, to, op::e1, what, {}, data, no_loan) == pushed::yes;
+        }
+        if constexpr (to_ourselves<E>)
+            if (left) wake_threads();
+        return left;
+    });
 }
 
 /// The usual message in a loan: its receive is posted.

@@ -109,6 +109,12 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     advance_pull(r);
 }
 
+/// Has it a copy of ours to make, as far as that can be seen here? Not all of many offers are looked at, and one that it has not matched yet
+/// counts, too: then it would have had time to help.
+template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::copies_from_us(rank peer) noexcept {
+    return !offers_.empty() && (offers_.front().peer == peer || offers_.back().peer == peer);
+}
+
 /// One step of a pull: one piece. True: something moved.
 template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::advance_pull(request& r) noexcept {
     constexpr std::uint64_t piece = 1_MiB;
@@ -116,7 +122,7 @@ template <class World, class Route, protocol_set Use> bool engine<World, Route, 
     bool fin = false;
     with(at(r.peer), [&]<class E>(E& wire) {
         if constexpr (joins<E>)
-            if (r.ticket && !r.by_runs) return void(state = wire.advance_accept(r.peer, r.ticket));
+            if (r.ticket && !r.by_runs) return void(state = wire.advance_accept(r.peer, r.ticket, copies_from_us(r.peer)));
         if constexpr (reads<E>) {
             auto n = std::min(piece, r.total - r.moved);
             auto const got = [&] {

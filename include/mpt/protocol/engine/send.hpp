@@ -5,6 +5,7 @@
 ///           +-- fits a frame, not throttled ----> e0 ----- wire full ------------------> queue
 ///           +-- fits a long one, not throttled -> e0 ----- no room: as if it did not fit it
 ///           +-- fits a loan, not throttled -----> e1 ----- no loan: rts, wire full ----> queue
+///           |   and not better read
 ///           +-- else ---------------------------> rts --- ask, cts: push / joined: help / fin: done
 #pragma once
 #include <mpt/protocol/e0.hpp>
@@ -46,7 +47,8 @@ auto engine<World, Route, Use>::start_on(E& wire, request& r, peer_state& p) noe
             return complete(r), pushed::yes;
         }
         if constexpr (Use.e1 && lends<E>) {
-            if (n <= wire.max_loan() ? n <= limits_.eager_max : r.mode != send_mode::synchronous && fits_loan(wire, r.from)) {
+            bool const may = n <= wire.max_loan() || r.mode != send_mode::synchronous;
+            if (may && !better_read<E>(r.peer, r.wanted.context, r.from) && fits_loan(wire, r.from)) {
                 bool no_loan = false;
                 auto const done = push_e1(wire, r, no_loan);
                 if (!no_loan) return done;
@@ -73,6 +75,17 @@ auto engine<World, Route, Use>::push_e0(E& wire, request& r) noexcept -> pushed 
     if (sync) r.at = phase::acking, ++outstanding_;
     else complete(r);
     return pushed::yes;
+}
+
+/// A standard send of any layout that is_small(), in a usual frame. False: there is no room.
+template <class World, class Route, protocol_set Use> template <class E>
+bool engine<World, Route, Use>::push_small(E& wire, rank to, wire::label const& what, source const& data) noexcept {
+    auto cell = wire.reserve(to, sizeof(wire::e0) + data.size());
+    if (!cell) return false;
+    wire::write(cell.payload(), wire::e0{what});
+    data.read(0, cell.payload().subspan(sizeof(wire::e0)));
+    wire.commit(std::move(cell), static_cast<std::uint16_t>(op::e0));
+    return true;
 }
 
 template <class World, class Route, protocol_set Use> template <class E>
@@ -139,6 +152,10 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     auto* r = h ? find_request(h->index, h->generation) : nullptr;
     if (!r || r->at != phase::offered || r->peer != f.from || h->size > r->from.size())
         return broken("a cts for no rendezvous", f.from);
+    with(at(f.from), [&]<class E>(E&) {
+        constexpr std::uint8_t a_while = 64;
+        if (may_be_read<E>(r->wanted.context, r->from)) at(f.from).by_loan = a_while;
+    });
     begin_push(*r, *h, 0);
 }
 
@@ -221,7 +238,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
 template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::advance_offer(request& r) noexcept {
     return with(at(r.peer), [&]<class E>(E& wire) {
         if constexpr (joins<E>) {
-            switch (wire.advance_offer(r.ticket, limits_.both_ends)) {
+            switch (wire.advance_offer(r.ticket, limits_.both_ends && pulls_.empty())) {
             case joint_state::waiting: return false;
             case joint_state::copying: return true;
             case joint_state::done:

@@ -17,7 +17,8 @@
 ///
 ///   A claim takes half of what is left, so the first two claims are large and the last are single pieces: two halves measured
 ///   best where both sides start together, and a side that comes late still finds something to do. A side that never comes
-///   (the sender computes) costs the other nothing but a few more claims.
+///   (the sender computes) costs the other nothing but a few more claims. Two that send to each other have a copy each to make: each
+///   takes all of its own.
 ///
 ///   Pushed   the receiver may have asked the sender to push the message some other way, and lost patience: who says first that
 ///            it goes on, the sender by push() or the receiver by pull(), wins, for both are one exchange of the claims' word. It
@@ -60,10 +61,10 @@ struct piece_plan {
         auto const piece = std::max(std::min(wanted, most), pages(size / most_pieces + 1));
         return {size, piece, static_cast<std::uint32_t>((size + piece - 1) / piece)};
     }
-    /// Pieces of one claim when `left` are unclaimed: half, but no more than 4 MiB, so that a claim stays a short call.
-    constexpr std::uint32_t share(std::uint32_t left) const noexcept {
+    /// Pieces of one claim when `left` are unclaimed: half, or all of them; but no more than 4 MiB, so that a claim stays a short call.
+    constexpr std::uint32_t share(std::uint32_t left, bool all = false) const noexcept {
         auto const cap = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, 2 * most / piece));
-        return std::min((left + 1) / 2, cap);
+        return std::min(all ? left : (left + 1) / 2, cap);
     }
 };
 
@@ -96,8 +97,8 @@ public:
     /// The receiver will join. False: the sender pushes the message.
     bool pull(std::uint32_t ticket) noexcept { return decide(ticket, pulled); }
 
-    claim from_front(piece_plan const& p) noexcept { return take(p, true); }
-    claim from_back(piece_plan const& p) noexcept { return take(p, false); }
+    claim from_front(piece_plan const& p, bool all = false) noexcept { return take(p, true, all); }
+    claim from_back(piece_plan const& p) noexcept { return take(p, false, false); }
 
     /// No more claims. Returns how many pieces were ever claimed from the back.
     std::uint32_t close() noexcept {
@@ -110,12 +111,12 @@ private:
         // order: who is first is decided in one word; what the loser needs comes by frames
         return word_.compare_exchange_strong(w, w | how, std::memory_order_relaxed);
     }
-    claim take(piece_plan const& p, bool front) noexcept {
+    claim take(piece_plan const& p, bool front, bool all) noexcept {
         auto w = word_.load(std::memory_order_relaxed); // order: only a guess, the exchange decides
         for (;;) {
             auto const used = front_of(w) + back_of(w);
             if ((w & closed) || used >= p.pieces) return {};
-            auto const n = p.share(p.pieces - used);
+            auto const n = p.share(p.pieces - used, all);
             auto const next = w + (front ? n : n << bits);
             // order: who claims what is decided in one word; the bytes are handed over by `copied`
             if (word_.compare_exchange_weak(w, next, std::memory_order_relaxed))
@@ -197,9 +198,10 @@ joint_state step_sender(ticket_place<Atomics>& t, std::uint32_t ticket, Help&& m
     return joint_state::copying;
 }
 
-/// The receiver's next step with a ticket that it accepted. After done or refused the place is the sender's again.
+/// The receiver's next step with a ticket that it accepted. alone: the sender has a copy of its own to make, and will not help.
+/// After done or refused the place is the sender's again.
 template <class Atomics, class Copy>
-joint_state step_receiver(ticket_place<Atomics>& t, std::uint32_t ticket, Copy&& copy) noexcept {
+joint_state step_receiver(ticket_place<Atomics>& t, std::uint32_t ticket, bool alone, Copy&& copy) noexcept {
     auto const given = t.given.look();
     auto const taken = t.taken.look();
     auto const plan = piece_plan::of(t.target.size);
@@ -214,7 +216,7 @@ joint_state step_receiver(ticket_place<Atomics>& t, std::uint32_t ticket, Copy&&
         t.leave_it(ticket);
         return joint_state::done;
     }
-    auto const c = t.claims.from_front(plan);
+    auto const c = t.claims.from_front(plan, alone);
     if (!c) return joint_state::waiting;
     if (copy(plan, c) != status::ok) t.taken.refuse();
     else t.taken.add(c.count);

@@ -1,0 +1,28 @@
+/// protocol/engine/limits - what an engine is told: the numbers a user may change, and which protocols its stack names.
+#pragma once
+#include <cstdint>
+
+#include <mpt/core/types.hpp>
+
+namespace mpt::inline v0::protocol {
+
+/// The numbers a user may change, copied from the configuration table when the lane is made.
+struct engine_limits {
+    std::uint64_t eager_max = 64_KiB;        // largest message that goes by E1 (MPT_EAGER_MAX)
+    std::uint64_t eager_readable = 1024_GiB; // the same of one that its receiver could read where it lies (MPT_EAGER_READABLE)
+    std::uint64_t unexpected_max = 16_MiB;   // payload kept before senders are throttled (MPT_UNEXPECTED_MAX)
+    std::uint64_t chunk = 32_KiB;            // of the pipelined double copy (MPT_CHUNK)
+    std::uint64_t single_copy_min = 8_KiB;   // smallest message read straight from the sender (MPT_SINGLE_COPY_SIZE)
+    std::uint64_t both_ends_min = 16_KiB;    // smallest message that both ends copy
+    std::uint64_t pipeline_max = 1024_GiB;   // largest message that is pushed where it could be read (MPT_PIPELINE_MAX)
+    bool single_copy = true;                 // MPT_SINGLE_COPY
+    bool both_ends = true;                   // MPT_BOTH_ENDS; off where CPUs are scarce
+};
+
+/// Which protocols a stack names. e0 and rndv_put are always there (mpt::stack checks it).
+struct protocol_set {
+    bytes e0_max{}, e1_max{}, joint_from{}, chunk{}; // the policies' parameters
+    bool e1 = false, rndv_get = false;
+};
+
+} // namespace mpt::inline v0::protocol

@@ -16,8 +16,9 @@
 ///   Limit    entered by one thread at a time (the lane's lock). Calls user code never, but for `provide` and `completed`.
 ///   Tests    test/protocol_engine_test.cpp, test/mpi_semantics_test.cpp
 ///
-/// Files: engine.hpp declares and holds what is common; engine/limits.hpp the numbers; engine/send.hpp and engine/receive.hpp hold the two sides, engine/announce.hpp
-/// the beginning of a rendezvous, engine/pull.hpp its receiving side, engine/stretched.hpp small messages in long frames, engine/loans.hpp data in lent buffers.
+/// Files: engine.hpp declares and holds what is common; engine/limits.hpp the numbers; engine/send.hpp and engine/receive.hpp hold the two
+/// sides, engine/announce.hpp the beginning of a rendezvous, engine/pull.hpp its receiving side, engine/stretched.hpp small messages in long
+/// frames, engine/loans.hpp data in lent buffers.
 #pragma once
 #include <algorithm>
 #include <memory>

@@ -142,18 +142,15 @@ TEST_F(protocol_engine_readable, a_send_that_waits_for_room_goes_the_way_of_its_
     auto* const s = start_send(all[0], 1, 3, data);
     EXPECT_EQ(s->at, phase::waiting);
     for (int i = 0; i < 5; ++i) all[0].progress();
-    std::byte got{};
     for (int i = 0; i < filled; ++i) {
         std::vector<std::byte> one(1);
         auto* const r = start_receive(all[1], 0, 4, one);
         ASSERT_TRUE(all.run([&] { return r->complete; }));
-        got |= one.front();
         all[1].drop(*r);
     }
     finish(s, 1, start_receive(all[1], 0, 3, into));
     EXPECT_EQ(into, data);
     expect(1, 0);
-    EXPECT_EQ(got, small);
 }
 
 TEST_F(protocol_engine_readable, what_would_be_copied_anyway_goes_through_a_buffer_and_in_order) {

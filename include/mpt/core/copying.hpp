@@ -74,11 +74,6 @@ inline constexpr std::size_t alias_period = 4096; // addresses that differ by a 
 inline bool aliases(std::byte const* to, std::byte const* from) noexcept {
     return (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from) - 1) % alias_period < 31;
 }
-/// src/core/copying.cpp. Copies such runs of long_copy bytes and more, from back to front; by memcpy where the processor is not of AMD: 64 KiB
-/// so 16.8 GB/s, by memcpy 38 (Intel Xeon, 16 cores, virtual; bare program)
-/// origin: 16 bytes ahead, AMD EPYC, Zen 3, 4 / 64 KiB: 0.10 / 1.6 us; the system's memcpy, and `rep movsb`, 2.0 / 33; else they take 0.07 / 1.5.
-/// Zen 4, by vectors in their places: 16 ahead 0.043 / 1.13, by memcpy 0.097 / 1.15; 8 ahead 0.048 / 1.13 and 1.14 / 18.7
-void copy_aliased(std::byte* to, std::byte const* from, std::size_t n) noexcept;
 /// src/core/copying.cpp. long_copy bytes and more, as this processor likes it.
 void copy_long(std::byte* to, std::byte const* from, std::size_t n) noexcept;
 } // namespace detail

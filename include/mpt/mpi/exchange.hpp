@@ -65,14 +65,13 @@ isendrecv_replace(communicator_view<Stack, Errors> const& on, T&& data, rank to,
         checks::label("isendrecv_replace", out);
         if (to != proc_null) checks::to("isendrecv_replace", to, on.size()); // before the receive is posted
         std::span<std::byte> const room = detail::room_of(data);
-        if (to == proc_null) return exchange<Stack>{nullptr, view.irecv(room, from, in), {}};
         auto const& wire = on.native().wire;
         if (from != any_source && from != proc_null) {
             checks::from("isendrecv_replace", from, on.size());
             wire.reach(on.members().world(from)); // before anything is sent
         }
         checks::wanted("isendrecv_replace", in);
-        if (wire.try_send_copied(on.members().world(to), out, source{room}))
+        if (to == proc_null || wire.try_send_copied(on.members().world(to), out, source{room}))
             return exchange<Stack>{nullptr, view.irecv(room, from, in), {}};
         auto copy = std::make_unique_for_overwrite<std::byte[]>(room.size());
         std::ranges::copy(room, copy.get());

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <barrier>
 #include <thread>
@@ -157,6 +158,33 @@ TYPED_TEST(mpi_attached_buffers, of_a_session_come_before_those_of_the_environme
             EXPECT_EQ(all.template recv<int>(other, 2), other);
         });
     for (auto& r : ranks) r.join();
+}
+
+/// In a frame, in a lent buffer; then more than goes without being asked for.
+TEST(mpi_attached_buffer, is_not_taken_by_what_leaves_at_once) {
+    over<mpt::local_stack>::job(2, [](auto world) {
+        constexpr std::size_t most = 5'000'000;
+        std::vector<std::byte> memory(most + bsend_overhead);
+        std::vector<std::byte> const small(8, std::byte{7}), longer(5000, std::byte{7}), large(most, std::byte{7});
+        mpt::attach_buffer(world, memory);
+        if (world.rank() == 0) {
+            for (int i = 0; i < 3; ++i) mpt::bsend(world, small, 1), mpt::bsend(world, longer, 1);
+            EXPECT_EQ(std::ranges::count(memory, std::byte{7}), 0) << "nothing was copied";
+            mpt::bsend(world, large, 1);
+            EXPECT_GE(std::ranges::count(memory, std::byte{7}), static_cast<std::ptrdiff_t>(most));
+            expect_buffer_error([&] { mpt::bsend(world, longer, 1); }, "of the attached 5000512 bytes 5000512 are in use");
+            world.send(std::vector<int>{1}, 1, 1);
+        } else {
+            EXPECT_EQ(world.template recv<std::vector<int>>(0, 1), std::vector<int>{1}); // all that was sent by then is kept
+            for (int i = 0; i < 3; ++i) {
+                EXPECT_EQ(world.template recv<std::vector<std::byte>>(0), small);
+                EXPECT_EQ(world.template recv<std::vector<std::byte>>(0), longer);
+            }
+            EXPECT_EQ(world.template recv<std::vector<std::byte>>(0), large);
+        }
+        world.barrier();
+        mpt::detach_buffer(world);
+    });
 }
 
 TYPED_TEST(mpi_attached_buffers, threads_send_while_another_one_detaches) {

@@ -217,6 +217,123 @@ TEST(protocol_peek, on_a_transport_that_shows_nothing_is_never_sure) {
     all[0].drop(*s);
 }
 
+// --- matched probes ------------------------------------------------------------------------------------------------------------
+
+/// From rank 0, tag 3; nullptr: it is not the next one there.
+template <class Engines> arrival* take_now(Engines& all) {
+    arrival* a = nullptr;
+    for (int i = 0; i < 100 && !a && all[1].quiet(); ++i) {
+        a = all[1].take_now({here, 0, 3});
+        all[0].progress();
+    }
+    return a;
+}
+/// The receive of a message that was taken.
+template <class Engine> request* receive_taken(Engine& e, arrival& a, std::vector<std::byte>& into) {
+    auto* const r = e.make();
+    r->into = {into.data(), into.size()}, r->wanted = {a.context, a.from, a.label};
+    e.receive(*r, a);
+    return r;
+}
+
+TEST(protocol_take_now, gives_an_entry_to_a_message_of_every_kind_which_the_tables_do_not_see) {
+    engines all{2};
+    for (auto const mode : {send_mode::standard, send_mode::synchronous})
+        for (std::size_t const n : {0u, 1u, 40u, 41u, 250u, 5'000u, 16'385u, 100'000u, 3'000'000u})
+            for (std::size_t const room : {n, n / 2}) {
+                auto const data = pattern(n, static_cast<unsigned>(n));
+                std::vector<std::byte> into(room);
+                EXPECT_EQ(all[1].take_now({here, 0, 3}), nullptr) << "there is none";
+                auto* const s = start_send(all[0], 1, 3, data, mode);
+                auto* const a = take_now(all);
+                ASSERT_NE(a, nullptr) << n;
+                EXPECT_EQ(a->from, 0);
+                EXPECT_EQ(a->label, 3);
+                EXPECT_EQ(a->size, n);
+                EXPECT_TRUE(all[1].quiet()) << "no other receive finds it";
+                if (n <= 1) { EXPECT_GT(all[1].unexpected_bytes(), 0u) << n; }
+                all.settle();
+                if (mode == send_mode::synchronous) { EXPECT_FALSE(s->complete) << n << ": a probe is no receive"; }
+                auto* const r = receive_taken(all[1], *a, into);
+                ASSERT_TRUE(all.run([&] { return r->complete && s->complete; })) << n;
+                EXPECT_EQ(r->result.bytes, n);
+                EXPECT_EQ(r->result.how, room < n ? status::truncated : status::ok);
+                EXPECT_TRUE(std::equal(into.begin(), into.end(), data.begin())) << n;
+                all[0].drop(*s), all[1].drop(*r);
+            }
+    EXPECT_EQ(all[1].unexpected_bytes(), 0u);
+    EXPECT_TRUE(all[0].drained());
+}
+
+TEST(protocol_take_now, files_what_comes_before_it_and_then_the_tables_have_the_first_say) {
+    engines all{2};
+    auto const other = pattern(8, 1), data = pattern(8, 2);
+    std::vector<std::byte> into(8);
+    auto* const first = start_send(all[0], 1, 4, other);
+    auto* const second = start_send(all[0], 1, 3, data);
+    EXPECT_EQ(take_now(all), nullptr);
+    ASSERT_NE(all[1].find({here, 0, 4}), nullptr);
+    all.settle();
+    auto* const a = all[1].take({here, 0, 3});
+    ASSERT_NE(a, nullptr);
+    auto* const r = receive_taken(all[1], *a, into);
+    EXPECT_TRUE(r->complete);
+    EXPECT_EQ(into, data);
+    auto* const q = start_receive(all[1], 0, 4, into);
+    EXPECT_TRUE(q->complete);
+    EXPECT_EQ(into, other);
+    all[0].drop(*first), all[0].drop(*second), all[1].drop(*r), all[1].drop(*q);
+}
+
+TEST(protocol_take_now, counts_what_it_holds_so_that_senders_are_throttled_and_relieved) {
+    engines all{2, engine_limits{.unexpected_max = 1000}};
+    auto const data = pattern(30);
+    std::vector<std::byte> into(30);
+    std::vector<request*> sent;
+    std::vector<arrival*> held;
+    for (int i = 0; i < 8; ++i) {
+        sent.push_back(start_send(all[0], 1, 3, data));
+        held.push_back(take_now(all));
+        ASSERT_NE(held.back(), nullptr) << i;
+        all.settle();
+    }
+    EXPECT_EQ(all[1].counted().throttles, 1u);
+    EXPECT_EQ(all[0].counted().throttled, 1u);
+    for (auto* const a : held) {
+        auto* const r = receive_taken(all[1], *a, into);
+        ASSERT_TRUE(all.run([&] { return r->complete; }));
+        EXPECT_EQ(into, data);
+        all[1].drop(*r);
+    }
+    EXPECT_EQ(all[1].unexpected_bytes(), 0u);
+    all.settle();
+    EXPECT_TRUE(all[0].send_now(1, here, 3, data.data(), data.size())) << "it is relieved";
+    ASSERT_TRUE(all.run([&] { return all[1].tables().arrivals() == 1; }));
+    for (auto* const s : sent) {
+        ASSERT_TRUE(all.run([&] { return s->complete; }));
+        all[0].drop(*s);
+    }
+}
+
+TEST(protocol_take_now, keeps_a_message_from_its_sender_who_would_have_it_back) {
+    engines all{2};
+    for (std::size_t const n : {8u, 5'000u, 100'000u}) {
+        auto const data = pattern(n);
+        std::vector<std::byte> into(n);
+        auto* const s = start_send(all[0], 1, 3, data, send_mode::synchronous);
+        auto* const a = take_now(all);
+        ASSERT_NE(a, nullptr) << n;
+        EXPECT_FALSE(all[0].cancel(*s));
+        all.settle();
+        EXPECT_FALSE(s->complete) << n;
+        auto* const r = receive_taken(all[1], *a, into);
+        ASSERT_TRUE(all.run([&] { return r->complete && s->complete; }));
+        EXPECT_EQ(s->result.how, status::ok);
+        EXPECT_EQ(into, data);
+        all[0].drop(*s), all[1].drop(*r);
+    }
+}
+
 // --- synchronous sends of which the first piece goes while the rest is written ------------------------------------------------
 
 struct protocol_begun : testing::Test {

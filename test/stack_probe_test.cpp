@@ -89,6 +89,28 @@ TYPED_TEST(stack_probe, a_matched_probe_takes_its_message_away_from_everybody) {
     });
 }
 
+/// To and fro: the message is most often taken from its wire.
+TYPED_TEST(stack_probe, a_matched_probe_waits_for_its_message) {
+    for (auto const& v : {config::values{}, config::values{}.set<"MPT_WAIT">("sleep"), config::values{}.set<"MPT_SPIN">("3")})
+        this->on(2, v, [](auto const& w, int me) {
+            unsigned turn = 0;
+            for (std::size_t const n : {0u, 8u, 40u, 41u, 200u, 1000u, 5000u, 8193u, 70'000u, 1'500'000u})
+                for (auto const from : {rank{1 - me}, any_source})
+                    for (auto const label : {tag{3}, any_tag}) {
+                        auto const data = pattern(n, ++turn);
+                        std::vector<std::byte> into(n);
+                        if (me == 0) w.send(1, 3, data);
+                        auto* const taken = w.mprobe(from, label);
+                        EXPECT_EQ(taken->from, 1 - me);
+                        EXPECT_EQ(taken->label, 3);
+                        EXPECT_EQ(taken->size, n);
+                        EXPECT_EQ(w.recv(*taken, into).bytes, n);
+                        EXPECT_EQ(into, data);
+                        if (me == 1) w.send(0, 3, data);
+                    }
+        });
+}
+
 // --- polls -----------------------------------------------------------------------------------------------------------------
 
 struct yielding_world : world::threads {

@@ -35,6 +35,7 @@ binding::binding() {
 binding::~binding() {
     requests.get(left).let_go();
     requests.each_retired([](request& r) { r.let_go(); });
+    messages.each_retired([](message& m) { m.let_go(); });
     for (auto* c : {world, self})
         if (c) c->let_go();
     for (auto const [what, handle] : error_handlers) errhandlers.get(handle).let_go();

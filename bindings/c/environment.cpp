@@ -68,11 +68,13 @@ void settle_in(binding& b, environment<stack>& env) {
     begin_attributes(b);
 }
 
-/// To the one thread that calls MPI, or to all: with b.changing locked. A session, whose thread nobody knows, takes them back.
-void leave_requests(binding& b, bool to_one_thread) {
+/// Requests and messages, to the one thread that calls MPI, or to all: with b.changing locked. A session, whose thread nobody knows, takes
+/// them back.
+void leave_handles(binding& b, bool to_one_thread) {
     if (b.one_thread == to_one_thread) return;
     b.one_thread = to_one_thread;
     b.requests.leave_to_one_thread(to_one_thread);
+    b.messages.leave_to_one_thread(to_one_thread);
     b.transfers.leave_to_one_thread(to_one_thread);
 }
 
@@ -84,7 +86,7 @@ void enter(call& on, int level, std::span<char const* const> arguments) {
     b.thread_level = level = level_provided(b, level);
     {
         std::lock_guard const g{b.changing};
-        leave_requests(b, level != MPI_THREAD_MULTIPLE && b.uses == 1);
+        leave_handles(b, level != MPI_THREAD_MULTIPLE && b.uses == 1);
     }
     if (level < MPI_THREAD_SERIALIZED && b.uses == 1) b.run().favour_caller();
     b.main_thread = b.run().world().self();
@@ -119,7 +121,7 @@ void begin_use(binding& b, use what) {
     {
         std::lock_guard const g{b.changing};
         ++b.uses;
-        if (what == use::session) leave_requests(b, false);
+        if (what == use::session) leave_handles(b, false);
         if (b.env != &env) settle_in(b, env);
         b.up.store(true, std::memory_order_relaxed); // order: the program orders its own beginning before its calls
     }

@@ -13,10 +13,22 @@ void tell_of(comm const& c, protocol::arrival const& a, MPI_Status* s) {
 }
 
 MPI_Message keep(call& on, comm& c, protocol::arrival* a) {
-    auto m = ref<message>::adopt(new message);
-    m->taken = a;
-    m->on = ref<comm>{c};
-    return binding::publish<MPI_Message>(on.of().messages, std::move(m));
+    auto& b = on.of();
+    std::uintptr_t word = 0;
+    auto* m = b.messages.revive(word);
+    auto const handle =
+        m ? handle_of<MPI_Message>(word) : binding::publish<MPI_Message>(b.messages, ref<message>::adopt(m = new message));
+    m->taken = a, m->on = ref<comm>{c};
+    return handle;
+}
+
+/// The handle dies; what it stood for is the caller's.
+ref<comm> give_up(binding& b, MPI_Message& handle) noexcept {
+    auto const it = std::exchange(handle, MPI_MESSAGE_NULL);
+    if (it == MPI_MESSAGE_NO_PROC) return {}; // which is everybody's, and stays
+    auto c = std::move(b.messages.get(it).on);
+    b.messages.retire(word_of(it));
+    return c;
 }
 
 /// The request that receives a taken message; the handle dies.
@@ -28,16 +40,15 @@ ref<transfer_request> receiver(call& on, void* buffer, MPI_Count count, datatype
     auto& c = m.on ? *m.on : *b.self;
     letter l{buffer, count, ref<datatype_object>{t}, ref<comm>{c}, taken ? MPI_ANY_SOURCE : MPI_PROC_NULL, MPI_ANY_TAG};
     auto r = ref<transfer_request>::adopt(new (on.of().transfers) transfer_request{transfer{std::move(l)}, c.handle});
-    if (handle != MPI_MESSAGE_NO_PROC) b.messages.remove(word_of(handle))->let_go();
-    handle = MPI_MESSAGE_NULL;
+    give_up(b, handle);
     return r;
 }
 
 /// A taken message of a rank's goes to one piece of memory; the handle dies.
-void receive_now(call& on, std::span<std::byte> into, MPI_Message& handle, MPI_Status* status) {
-    auto const m = ref<message>::adopt(on.of().messages.remove(word_of(std::exchange(handle, MPI_MESSAGE_NULL))));
-    auto const& c = *m->on;
-    auto const e = ending_of(c, wire_of(c).recv(*m->taken, into), into.size(), MPI_ANY_SOURCE);
+void receive_now(call& on, protocol::arrival& taken, std::span<std::byte> into, MPI_Message& handle, MPI_Status* status) {
+    auto const held = give_up(on.of(), handle);
+    auto const& c = *held;
+    auto const e = ending_of(c, wire_of(c).recv(taken, into), into.size(), MPI_ANY_SOURCE);
     e.tell_to(status);
     require(on, e, c.handle);
 }
@@ -81,8 +92,9 @@ void Improbe(call& on, int source, int tag, comm& c, int& flag, MPI_Message& m, 
 void Mrecv(call& on, void* buffer, MPI_Count count, datatype_object& t, MPI_Message& handle, MPI_Status* status) {
     protocol::arrival* taken = on.object(handle, "message").taken;
     if (auto const run = t.type.contiguous_run(count); taken && run)
-        return receive_now(on, {const_cast<std::byte*>(moved_data::at(buffer, *run)), static_cast<std::size_t>(run->bytes)},
-                           handle, status);
+        return receive_now(on, *taken,
+                           {const_cast<std::byte*>(moved_data::at(buffer, *run)), static_cast<std::size_t>(run->bytes)}, handle,
+                           status);
     auto const r = receiver(on, buffer, count, t, handle, taken);
     start(*r, taken);
     auto const e = r->finish();

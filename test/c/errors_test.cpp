@@ -289,8 +289,11 @@ TEST(CErrors, WhoNamesOnlyAMessageMeansItsCommunicator) {
         of.expect(MPI_Mrecv(&in, -1, MPI_INT, &m, MPI_STATUS_IGNORE), MPI_ERR_COUNT, of.comm);
         of.expect(MPI_Mrecv(&in, 1, MPI_DATATYPE_NULL, &m, MPI_STATUS_IGNORE), MPI_ERR_TYPE, of.comm);
         of.expect(MPI_Imrecv(&in, 1, MPI_INT, &m, nullptr), MPI_ERR_ARG, of.comm);
+        MPI_Message copy = m;
         of.expect(MPI_Mrecv(&in, 1, MPI_INT, &m, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, of.comm);
         MPI_Mprobe(0, 1, of.comm, &m, MPI_STATUS_IGNORE);
+        EXPECT_NE(copy, m);
+        of.expect(MPI_Mrecv(&in, 1, MPI_INT, &copy, MPI_STATUS_IGNORE), MPI_ERR_REQUEST, MPI_COMM_SELF); // it is over
         EXPECT_EQ(MPI_Imrecv(&in, 1, MPI_INT, &m, &r), MPI_SUCCESS);
         of.expect(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE, of.comm);
         of.expect(MPI_Mrecv(&in, 1, MPI_INT, &m, MPI_STATUS_IGNORE), MPI_ERR_REQUEST, MPI_COMM_SELF); // there is none

@@ -7,11 +7,15 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 #include <mpt/protocol/matching.hpp>
 #include <mpt/protocol/wire.hpp>
 
 namespace mpt::inline v0::protocol {
+
+/// What ends a job where there is no memory for one more.
+inline constexpr std::string_view out_of_entries = "mpt: out of memory for unexpected messages";
 
 struct arrival : arrival_hook {
     rank from{}; // world rank
@@ -29,6 +33,8 @@ struct arrival : arrival_hook {
     std::array<std::byte, 40> near{};
 
     bool is_whole() const noexcept { return kind == op::e0; } // and nobody waits for its match
+    /// The data of a small message that is too long for its entry.
+    bool keeps_a_copy() const noexcept { return (kind == op::e0 || kind == op::e0_sync) && buffer != near.data(); }
 };
 
 /// Frames that carry a message, or announce one.

@@ -4,6 +4,8 @@
 ///        long way      sent[way]            deliver, take_kept        received[way]
 ///        receive_now   taken_now            keep                      kept
 ///
+///   What a matched probe takes from its wire (take_now) was not kept: its receive counts it.
+///
 ///   Each number only grows. A message is counted when it is handed to the wire, or to its receive; its bytes are those of its
 ///   data, without headers. What is cancelled before that is not counted.
 ///

@@ -17,8 +17,8 @@
 ///   Tests    test/protocol_engine_test.cpp, test/mpi_semantics_test.cpp
 ///
 /// Files: engine.hpp declares and holds what is common; engine/limits.hpp the numbers; engine/send.hpp and engine/receive.hpp hold the two
-/// sides, engine/announce.hpp the beginning of a rendezvous, engine/pull.hpp its receiving side, engine/stretched.hpp small messages in long
-/// frames, engine/loans.hpp data in lent buffers.
+/// sides, engine/keep.hpp what came before its receive, engine/announce.hpp the beginning of a rendezvous, engine/pull.hpp its receiving side,
+/// engine/stretched.hpp small messages in long frames, engine/loans.hpp data in lent buffers.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -64,7 +64,7 @@ public:
     ~engine() {
         matching_.each_arrival([](arrival_hook const& hook) noexcept { // nobody will receive it any more
             auto const& a = static_cast<arrival const&>(hook);
-            if (keeps_a_copy(a)) ::operator delete(a.buffer);
+            if (a.keeps_a_copy()) ::operator delete(a.buffer);
         });
     }
 
@@ -91,6 +91,8 @@ public:
     /// The earliest message that fits, or nullptr. find leaves it there; take makes it the caller's.
     arrival* find(envelope const& wanted) noexcept { return entry_of(matching_.find(wanted)); }
     arrival* take(envelope const& wanted) noexcept { return entry_of(matching_.take(wanted)); }
+    /// While quiet() and is_at_rest(): some looks at the wire of one source; the wanted message is the caller's if it comes there, else nullptr.
+    arrival* take_now(envelope const& wanted) noexcept;
     /// A receive that has not matched, and a send that has not left, is withdrawn and completes as cancelled: true. The receiver
     /// of a send that waits for it is asked to forget the message; when it has not matched it, it says so, and the send completes
     /// as cancelled, else as if nothing had been asked. Anything else goes on.
@@ -139,6 +141,8 @@ public:
     bool idle_beside(rank peer) noexcept;
     /// No receive is posted and nothing unexpected is kept: the next fitting frame is the match.
     bool quiet() const noexcept { return matching_.quiet(); }
+    /// No message is under way that rounds of progress move.
+    bool is_at_rest() const noexcept { return stuck_.empty() && offers_.empty() && active_ == 0; }
 
     // --- progress ---------------------------------------------------------------------------------------------------------
     /// One round over everything; how many things moved. With one peer: looks at its wire as receive_now() does, if that is all.
@@ -201,10 +205,6 @@ private:
         if (matching_.store(*a, nobody) == status::ok) static_cast<void>(matching_.take(nobody));
         arrivals_.destroy(a);
     }
-    /// The data of an unexpected eager message that is too long for its entry.
-    static bool keeps_a_copy(arrival const& a) noexcept {
-        return (a.kind == op::e0 || a.kind == op::e0_sync) && a.buffer != a.near.data();
-    }
     static arrival* entry_of(arrival_hook* h) noexcept { return static_cast<arrival*>(h); }
 
     [[gnu::always_inline]] peer_state& at(rank r) noexcept {
@@ -250,7 +250,8 @@ private:
     template <class E> static bool is_small(source const& data) noexcept {
         return data.size() <= std::min<std::size_t>(max_frame<E> - sizeof(wire::e0), Use.e0_max);
     }
-    template <class E> bool push_small(E& wire, rank to, wire::label const& what, source const& data) noexcept;
+    template <class E, class Head>
+    static bool push_eager(E& wire, rank to, op kind, Head const& head, source const& data) noexcept;
     template <class E> pushed push_e1(E& wire, request& r, bool& no_loan) noexcept;
     template <class E> pushed push_rts(E& wire, request& r) noexcept;
     template <class E> void push_begun(E& wire, request& r, wire::rts const& head, typename E::cell cell) noexcept;
@@ -317,7 +318,8 @@ private:
     void on_message(frame const& f, op what, posted_hook* matched) noexcept;
     void deliver(request& r, arrival& a) noexcept;
     bool prepare(request& r, std::uint64_t size) noexcept;
-    void keep(frame const& f, arrival const& a) noexcept;
+    bool hold(arrival& a) noexcept;
+    void keep(arrival const& came) noexcept;
     void release(arrival& a) noexcept;
     void begin_pull(request& r, arrival const& a) noexcept;
     void start_pull(request& r) noexcept;
@@ -341,6 +343,7 @@ private:
     void on_retract(frame const& f) noexcept;
     arrival* kept_of(rank from, wire::retract const& sender) noexcept;
     void account(std::int64_t bytes, rank from) noexcept;
+    struct taking;
     template <class E> bool is_silent(E& wire) noexcept;
     [[noreturn]] void broken(std::string_view what, rank from) noexcept;
 
@@ -386,6 +389,7 @@ private:
 } // namespace mpt::inline v0::protocol
 
 #include <mpt/protocol/engine/announce.hpp>
+#include <mpt/protocol/engine/keep.hpp>
 #include <mpt/protocol/engine/loans.hpp>
 #include <mpt/protocol/engine/peek.hpp>
 #include <mpt/protocol/engine/progress.hpp>

@@ -213,7 +213,7 @@ bool engine<World, Route, Use>::lend_now(rank to, context_id context, tag label,
     auto const what = wire::label::of(context, label);
     return with(p, [&]<class E>(E& wire) {
         bool const runs = !data.is_contiguous(), small = is_small<E>(data);
-        bool left = runs && (small ? push_small(wire, to, what, data) : push_stretched(wire, to, what, data));
+        bool left = runs && (small ? push_eager(wire, to, op::e0, wire::e0{what}, data) : push_stretched(wire, to, what, data));
         if (left) counts_.sent[static_cast<unsigned>(way::frame)].count(data.size());
         if constexpr (Use.e1 && lends<E>) {
             bool no_loan = false;

@@ -49,7 +49,7 @@ template <class World, class Route, protocol_set Use> std::size_t engine<World, 
 /// origin: MPI_Irecv, MPI_Send, MPI_Wait to and fro, 8 bytes, AMD EPYC, Zen 4, two CPUs, by rounds / so: near 0.20 / 0.17 us, far 0.35 / 0.28;
 /// a window of 64 from one rank, whose messages lie there one behind the other: 25 / 14 million a second
 template <class World, class Route, protocol_set Use> std::size_t engine<World, Route, Use>::progress_with(rank from) noexcept {
-    if (!stuck_.empty() || !offers_.empty() || active_ != 0 || !reaches(from)) return progress();
+    if (!is_at_rest() || !reaches(from)) return progress();
     return with(at(from), [&](auto& wire) {
         unsigned left = 1; // a look may be a call of the system
         if constexpr (requires { wire.looks(); }) left = wire.looks();

@@ -117,23 +117,6 @@ engine<World, Route, Use>::look_now(rank from, context_id context, tag label, vo
         });
 }
 
-template <class World, class Route, protocol_set Use>
-received engine<World, Route, Use>::take_kept(envelope const& wanted, std::span<std::byte> into) noexcept {
-    auto* const hook = matching_.find(wanted);
-    if (!hook || !entry_of(hook)->is_whole()) return {};
-    matching_.remove(*hook);
-    return take_out(*entry_of(hook), into);
-}
-
-template <class World, class Route, protocol_set Use>
-received engine<World, Route, Use>::take_out(arrival& a, std::span<std::byte> into) noexcept {
-    received const got{static_cast<std::int32_t>(a.size), a.label};
-    copy_bytes(into.data(), a.buffer, std::min<std::size_t>(a.size, into.size()));
-    counts_.received[static_cast<unsigned>(way::frame)].count(a.size);
-    release(a);
-    return got;
-}
-
 // --- frames ---------------------------------------------------------------------------------------------------------------
 
 /// The sink of a round of progress: what most frames are is inlined there, whatever its size, and makes no call.
@@ -260,10 +243,10 @@ void engine<World, Route, Use>::on_message(frame const& f, op what, posted_hook*
     std::span<std::byte const> data;
     if (!parse_message(f, what, a, data))
         return broken("a message that is shorter than its header, or has no valid tag", f.from);
-    a.buffer = const_cast<std::byte*>(data.data()); // read only: the frame's own bytes, until keep() makes a copy
+    a.buffer = const_cast<std::byte*>(data.data()); // read only: the frame's own bytes, until hold() makes a copy
     if (!matched && what != op::e0 && what != op::e1) matched = matching_.match({a.context, a.from, a.label});
     if (matched) return deliver(static_cast<request&>(*matched), a);
-    keep(f, a);
+    keep(a);
 }
 
 /// The way that a message of that kind came.
@@ -302,88 +285,6 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     }
     if (wants_ack(a.kind, a.sender)) control(a.from, op::ack, wire::ack{a.sender.index, a.sender.generation});
     complete(r);
-}
-
-/// Nobody waits for it: remember it.
-template <class World, class Route, protocol_set Use>
-void engine<World, Route, Use>::keep(frame const&, arrival const& came) noexcept {
-    auto* a = arrivals_.create();
-    bool const eager = came.kind == op::e0 || came.kind == op::e0_sync;
-    std::byte* copy = nullptr;
-    if (a && eager && came.size > a->near.size()) copy = static_cast<std::byte*>(::operator new(came.size, std::nothrow));
-    if (!a || (eager && came.size > a->near.size() && !copy))
-        return job_.abort(1, "mpt: out of memory for unexpected messages");
-    *a = came;
-    if (eager) {
-        a->buffer = copy ? copy : a->near.data();
-        copy_bytes(a->buffer, came.buffer, came.size);
-    }
-    if (matching_.store(*a, {a->context, a->from, a->label}) != status::ok)
-        return job_.abort(1, "mpt: out of memory for unexpected messages");
-    counts_.kept.count(a->size);
-    counts_.kept_most = std::max<std::uint64_t>(counts_.kept_most, matching_.arrivals());
-    tell(notice_kind::unexpected, a->what, a->from, a->size);
-    if (eager) account(static_cast<std::int64_t>(sizeof(arrival) + came.size), a->from);
-}
-
-template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::release(arrival& a) noexcept {
-    if (a.kind == op::e0 || a.kind == op::e0_sync) {
-        if (keeps_a_copy(a)) ::operator delete(a.buffer);
-        account(-static_cast<std::int64_t>(sizeof(arrival) + a.size), a.from);
-    }
-    arrivals_.destroy(&a);
-}
-
-/// Counts what is kept, and tells senders when it is too much, and when it is so no more.
-template <class World, class Route, protocol_set Use>
-void engine<World, Route, Use>::account(std::int64_t bytes, rank from) noexcept {
-    unexpected_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(unexpected_) + bytes);
-    unexpected_high_ = std::max(unexpected_high_, unexpected_);
-    if (bytes > 0 && unexpected_ > limits_.unexpected_max) {
-        auto& p = at(from);
-        if (p.throttling) return;
-        p.throttling = true;
-        throttling_.push_back(&p);
-        ++counts_.throttles;
-        control(from, op::throttle, wire::throttle{1});
-    } else if (bytes < 0 && unexpected_ <= limits_.unexpected_max / 2 && !throttling_.empty()) {
-        for (auto* p : throttling_) {
-            p->throttling = false;
-            control(p->who, op::throttle, wire::throttle{0});
-        }
-        throttling_.clear();
-    }
-}
-
-// --- taken back -----------------------------------------------------------------------------------------------------------
-
-/// The kept message of that request of the peer's.
-template <class World, class Route, protocol_set Use>
-arrival* engine<World, Route, Use>::kept_of(rank from, wire::retract const& sender) noexcept {
-    arrival const* found = nullptr;
-    matching_.each_arrival([&](arrival_hook const& hook) noexcept {
-        auto const& a = static_cast<arrival const&>(hook);
-        bool const waited_for = a.kind == op::rts || wants_ack(a.kind, a.sender);
-        if (waited_for && a.from == from && a.sender.index == sender.index && a.sender.generation == sender.generation)
-            found = &a;
-    });
-    return const_cast<arrival*>(found);
-}
-
-/// The sender takes a message back: its buffer is about to go. A message that is matched, or in the hands of a matched probe, is
-/// the receive's: the sender hears of its end.
-template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::on_retract(frame const& f) noexcept {
-    auto const h = wire::read<wire::retract>(f.payload);
-    if (!h) return broken("a short retract", f.from);
-    auto* a = kept_of(f.from, *h);
-    if (!a) return;
-    matching_.remove(*a);
-    if (way_of(a->kind) == way::loan || a->piece != 0)
-        with(at(f.from), [&]<class E>(E& wire) {
-            if constexpr (lends<E>) wire.give_back(a->from, a->loan);
-        });
-    release(*a);
-    control(f.from, op::retracted, *h);
 }
 
 /// A peer broke the protocol: there is no sound way on.

@@ -59,33 +59,31 @@ auto engine<World, Route, Use>::start_on(E& wire, request& r, peer_state& p) noe
     return push_rts(wire, r);
 }
 
+/// Data of any layout behind its header in a usual frame. False: there is no room.
+template <class World, class Route, protocol_set Use> template <class E, class Head>
+bool engine<World, Route, Use>::push_eager(E& wire, rank to, op kind, Head const& head, source const& data) noexcept {
+    auto cell = wire.reserve(to, sizeof head + data.size());
+    if (!cell) return false;
+    wire::write(cell.payload(), head);
+    data.read(0, cell.payload().subspan(sizeof head));
+    wire.commit(std::move(cell), static_cast<std::uint16_t>(kind));
+    return true;
+}
+
 template <class World, class Route, protocol_set Use> template <class E>
 auto engine<World, Route, Use>::push_e0(E& wire, request& r) noexcept -> pushed {
     bool const sync = r.mode == send_mode::synchronous;
-    auto const head = sync ? sizeof(wire::e0_sync) : sizeof(wire::e0);
-    auto cell = wire.reserve(r.peer, head + r.from.size());
-    if (!cell) return pushed::again;
-    auto const room = cell.payload();
     auto const what = wire::label::of(r.wanted.context, r.wanted.label);
-    if (sync) wire::write(room, wire::e0_sync{what, requests_.index_of(&r), requests_.generation_of(&r)});
-    else wire::write(room, wire::e0{what});
-    r.from.read(0, room.subspan(head));
-    wire.commit(std::move(cell), static_cast<std::uint16_t>(sync ? op::e0_sync : op::e0));
+    auto const push = [&] {
+        if (!sync) return push_eager(wire, r.peer, op::e0, wire::e0{what}, r.from);
+        return push_eager(wire, r.peer, op::e0_sync, wire::e0_sync{what, requests_.index_of(&r), requests_.generation_of(&r)},
+                          r.from);
+    };
+    if (!push()) return pushed::again;
     counts_.sent[static_cast<unsigned>(way::frame)].count(r.from.size());
     if (sync) r.at = phase::acking, ++outstanding_;
     else complete(r);
     return pushed::yes;
-}
-
-/// A standard send of any layout that is_small(), in a usual frame. False: there is no room.
-template <class World, class Route, protocol_set Use> template <class E>
-bool engine<World, Route, Use>::push_small(E& wire, rank to, wire::label const& what, source const& data) noexcept {
-    auto cell = wire.reserve(to, sizeof(wire::e0) + data.size());
-    if (!cell) return false;
-    wire::write(cell.payload(), wire::e0{what});
-    data.read(0, cell.payload().subspan(sizeof(wire::e0)));
-    wire.commit(std::move(cell), static_cast<std::uint16_t>(op::e0));
-    return true;
 }
 
 template <class World, class Route, protocol_set Use> template <class E>

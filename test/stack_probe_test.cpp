@@ -1,5 +1,8 @@
 // Messages that are looked at before they are received, and what who polls does for others.
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "support/wires.hpp"
 
@@ -157,6 +160,49 @@ TEST(stack_polls, in_vain_let_others_of_the_cpu_go_first_where_cpus_are_scarce) 
                         }),
               0)
         << "they find something";
+}
+
+/// One whose clock stands still but in yields: somebody takes those of a thread that tells, and the other rank sends meanwhile.
+struct taken_world : world::threads {
+    static constexpr int most = 3;
+    static inline std::atomic<int> yields{0}, sent{0};
+    static inline std::atomic<std::int64_t> clock{0};
+    static inline thread_local bool tells = false;
+    nanoseconds now() const noexcept { return nanoseconds{clock}; }
+    void yield() const noexcept {
+        if (!tells) return std::this_thread::yield();
+        clock += 3 * wait::yields::in_vain.count();
+        for (auto const n = std::min(++yields, most); sent < n;) std::this_thread::yield();
+    }
+};
+
+TEST(stack_polls, yield_soon_where_somebody_took_the_last_yields) {
+    using stack_type = stack<taken_world>;
+    constexpr std::uint64_t spins = 1000;
+    taken_world::yields = taken_world::sent = 0;
+    local_job<stack_type>(2, config::values{}.set<"MPT_SPIN">("1000"), [&](environment<stack_type>& env) {
+        auto& lane = env.native().lane_of(somewhere);
+        channel<stack_type> const w{lane, somewhere};
+        bool const scarce = lane.facts().scarce;                                        // then each wait yields at once
+        auto const until = std::chrono::steady_clock::now() + std::chrono::seconds{20}; // or it has waited without a yield
+        for (int i = 1; i <= taken_world::most; ++i) {
+            if (env.rank() == 0) {
+                while (taken_world::yields < i && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+                w.send(1, i, {});
+                taken_world::sent = i;
+                continue;
+            }
+            auto const before = lane.engine().counted().rounds;
+            taken_world::tells = true;
+            EXPECT_EQ(w.probe(any_source, i).label, i);
+            taken_world::tells = false;
+            auto const rounds = lane.engine().counted().rounds - before;
+            if (i == 1 && !scarce) { EXPECT_GE(rounds, spins) << "the CPU is thought to be ours"; }
+            if (i > 1) { EXPECT_LT(rounds, spins / 4) << i; }
+            w.recv(0, i, {});
+        }
+    });
+    EXPECT_EQ(taken_world::yields, taken_world::most);
 }
 
 } // namespace

@@ -31,4 +31,13 @@ TEST(wait, naps_are_cut_to_between_a_microsecond_and_a_second) {
     static_assert(bounded_nap(nanoseconds::max()) == nanoseconds{1'000'000'000});
 }
 
+TEST(wait, on_a_shared_cpu_looks_less_and_yields_as_much_more) {
+    constexpr wait_facts f{.spins = 2000, .yields = 200};
+    static_assert(shared(f).spins == 16 && shared(f).yields == 2184 && !shared(f).scarce);
+    static_assert(yielding(f, 2000).spins == 2000 && yielding(f, 2001).yields == 200, "it has no more than that");
+    constexpr wait_facts spinning{.spins = ~0u, .yields = 7}, yielding_for_ever{.spins = 2000, .yields = ~0u - 1};
+    static_assert(shared(spinning).spins == ~0u && shared(spinning).yields == 7, "as it was told");
+    static_assert(shared(yielding_for_ever).spins == 16 && shared(yielding_for_ever).yields == ~0u, "and no overflow");
+}
+
 } // namespace

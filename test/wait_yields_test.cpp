@@ -71,6 +71,25 @@ TEST(wait_yields, that_nobody_takes_let_waits_look_first_until_one_is_taken) {
     EXPECT_TRUE(y.are_idle());
 }
 
+TEST(wait_yields, that_somebody_takes_let_waits_yield_soon_until_nobody_does) {
+    constexpr nanoseconds in_vain{300}, taken{3'000};
+    wait::yields y;
+    auto const come_back = [&](nanoseconds t, unsigned times) {
+        for (unsigned i = 0; i < times; ++i) EXPECT_FALSE(y.took(t));
+    };
+    EXPECT_FALSE(y.are_taken()) << "nothing is known";
+    come_back(in_vain, 1);
+    EXPECT_FALSE(y.are_taken());
+    come_back(taken, 1);
+    for (unsigned i = 0; i < wait::yields::waits; ++i) EXPECT_TRUE(y.are_taken());
+    EXPECT_FALSE(y.are_taken()) << "long ago, and no yield since";
+    come_back(taken, 1);
+    come_back(in_vain, wait::yields::row - 1);
+    EXPECT_TRUE(y.are_taken()) << "others may just have had their turns";
+    come_back(in_vain, 1);
+    EXPECT_FALSE(y.are_taken());
+}
+
 TEST(wait_yields, are_due_after_so_many_polls_in_a_row_that_found_nothing) {
     wait::yields y;
     auto const poll_in_vain = [&](unsigned times) {

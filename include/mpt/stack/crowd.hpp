@@ -12,7 +12,6 @@
 ///           would write, when it has done so `brief` times; is_crowded: a load.
 ///   Tests   test/stack_crowd_test.cpp
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -86,13 +85,8 @@ public:
 /// number for each `moment`, or threads that take turns in step stay so. Measured, 2 ranks of 16 threads on 2 CPUs, M/s in windows of 64:
 /// 64 looks 15, 128 27, 512 8.
 constexpr wait_facts among_others(wait_facts f, std::uint32_t moment) noexcept {
-    constexpr std::uint32_t fewest = 96, spread = 128, for_ever = ~std::uint32_t{0};
-    if (f.spins <= fewest || f.spins == for_ever) return f;
-    auto const few = std::min(f.spins, fewest + moment % spread);
-    auto const fewer = f.spins - few;
-    f.spins = few;
-    f.yields += std::min(fewer, for_ever - f.yields);
-    return f;
+    constexpr std::uint32_t fewest = 96, spread = 128;
+    return f.spins <= fewest ? f : yielding(f, fewest + moment % spread);
 }
 
 } // namespace mpt::inline v0

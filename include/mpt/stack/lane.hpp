@@ -81,9 +81,11 @@ public:
     void wait(waiting const& about, Done&& done, protocol::request* over = nullptr, rank peer = any_source) {
         auto const idle = facts().scarce && yields_.are_idle();
         if (idle == facts().scarce && is_soon_over(done, peer)) return;
-        typename Stack::wait_type w{idle ? unshared(facts()) : facts()};
+        bool const taken = !facts().scarce && yields_.are_taken();
+        auto const busy = taken && !crowd_->is_empty(); // who takes them may wait here, too
+        typename Stack::wait_type w{idle ? unshared(facts()) : busy ? in_company() : taken ? shared(facts()) : facts()};
         bool spins = true;
-        nanoseconds came_back{}; // from the last yield
+        bool yielded = false; // in the turn before
         telling said{job_.record(job_.me()).waiting, world_};
         company others{here_, *crowd_};
         presence_type here{engine_.berths(), world_, lock_};
@@ -105,7 +107,7 @@ public:
                 moved = serve_now(turns / apart, spins, here);
             if (moved != 0) {
                 w.reset();
-                came_back = {};
+                yielded = false;
                 continue;
             }
             if (turns % 1024 == 0) [[unlikely]] {
@@ -113,30 +115,31 @@ public:
                 said.tell(about); // of those that only spin, too
             }
             if (others.have_come()) [[unlikely]]
-                w = typename Stack::wait_type{among_others(facts(), static_cast<std::uint32_t>(world_.now().count()))};
+                w = typename Stack::wait_type{in_company()};
             auto const step = w.next();
             spins = step == wait_step::spin;
             if (spins) continue;
             give_up(lock_);
             if (step == wait_step::sleep) turns |= apart - 1; // the next look is at all
             said.tell(about);
-            if (step == wait_step::yield) give_way(w, came_back);
+            if (step == wait_step::yield) give_way(w, yielded);
             else if (step == wait_step::pause) world_.pause();
             else if (fall_asleep(w, done, over, here)) break;
         }
     }
 
-    /// A yield; and a rank that is not alone on its CPU may find that it would be on another one.
-    void give_way() noexcept {
+    /// A yield, and how long it took; before it a rank that is not alone on its CPU may find that it would be on another one.
+    nanoseconds give_way() noexcept {
         if constexpr (!world_type::shares_process) here_.is_crowded() ? job_.keep_together() : job_.keep_apart();
+        auto const left = world_.now();
         world_.yield();
+        return world_.now() - left;
     }
     bool takes_turns() const noexcept { return job_.scarce(); }      // with others, on its CPU; all ranks do, or none
     bool may_yield() const noexcept { return !yields_.were_dear(); } // it costs no more than a switch, as far as is known
     void offer_way() noexcept { // of who does not wait, where CPUs are scarce and somebody may want this one
         if (!facts().scarce || yields_.are_dear() || yields_.are_idle()) return;
-        auto const left = world_.now();
-        give_way(), yields_.took(world_.now() - left);
+        yields_.took(give_way());
     }
     void wait(protocol::request& r, waiting const& about) { // for one request
         rank peer = any_source;
@@ -306,14 +309,13 @@ private:
         if (turn % 16 == 0) return serve(whom::all, &here);
         return spins ? serve(*all_[turn % all_.size()], whom::unattended, &here) : serve(whom::unattended, &here);
     }
-    /// A yield of a wait, which sleeps from now on if it took a time slice, or one did lately. One look at the clock for each of a row.
-    void give_way(typename Stack::wait_type& w, nanoseconds& came_back) noexcept {
-        if (facts().yields == ~std::uint32_t{0}) return give_way(); // who is told to yield for ever does so
-        bool dear = came_back == nanoseconds{} && yields_.are_dear();
+    wait_facts in_company() noexcept { return among_others(facts(), static_cast<std::uint32_t>(world_.now().count())); }
+    /// A yield of a wait, which sleeps from now on if it took a time slice, or one did lately: asked by the first of a row.
+    void give_way(typename Stack::wait_type& w, bool& in_row) noexcept {
+        if (facts().yields == ~std::uint32_t{0}) return static_cast<void>(give_way()); // who is told to yield for ever does so
+        bool dear = !std::exchange(in_row, true) && yields_.are_dear();
         if (!dear) {
-            auto const left = came_back == nanoseconds{} ? world_.now() : came_back;
-            give_way();
-            dear = yields_.took((came_back = world_.now()) - left);
+            dear = yields_.took(give_way());
             auto const n = looks_of(facts(), yields_.were_idle());
             if (n != looks()) looks_.store(n, std::memory_order_relaxed); // order: as above
         }

@@ -6,6 +6,8 @@
 ///        are_dear()           asked by a wait that is about to yield: sleep in its place? By who polls: better not?
 ///        are_idle()           asked by a wait that would yield at once: the last four came back as if nobody else wanted this CPU. Look first?
 ///                             Yes 32 times, then one yields at once and tells again.
+///        are_taken()          asked by a wait on a CPU that should be its own: did somebody else run there when one was yielded? Yield soon,
+///                             then. Yes 32 times after each such yield, until four in a row came back as if nobody had.
 ///        polled_in_vain()     asked by who polls and goes on (MPI_Test): were so many polls in vain that others should go first?
 ///
 ///   Why     A yield lets all others of this CPU go first. Ranks that wait give it back in a microsecond; a program that computes keeps
@@ -34,6 +36,7 @@ class yields {
     native_atomics::atomic<std::uint32_t> idle_{0};    // waits yet to come that look first
     native_atomics::atomic<std::uint32_t> polls_{0};   // in a row that found nothing
     native_atomics::atomic<std::uint32_t> in_vain_{0}; // yields in a row that nobody took, up to `row`
+    native_atomics::atomic<std::uint32_t> taken_{0};   // waits yet to come that look only a little
     nanoseconds long_;
 
 public:
@@ -67,12 +70,9 @@ public:
         return true;
     }
     /// Asked once a wait that would yield at once, or a poll.
-    bool are_idle() noexcept {
-        auto const n = idle_.load(std::memory_order_relaxed); // order: a hint
-        if (n == 0) return false;
-        idle_.store(n - 1, std::memory_order_relaxed); // order: a hint; threads that ask at once are counted as one
-        return true;
-    }
+    bool are_idle() noexcept { return is_one_of(idle_); }
+    /// Asked once a wait that would not.
+    bool are_taken() noexcept { return is_one_of(taken_); }
     bool were_idle() const noexcept { return idle_.load(std::memory_order_relaxed) != 0; }    // order: a hint
     bool were_dear() const noexcept { return without_.load(std::memory_order_relaxed) != 0; } // order: a hint
     /// Told by a poll that finds something.
@@ -85,20 +85,25 @@ public:
         polls_.store(n < vain_polls ? n : 0, std::memory_order_relaxed); // order: a hint
         return n >= vain_polls;
     }
-    /// Asked once a wait, or by the last of a row of polls.
-    bool are_dear() noexcept {
-        auto const n = without_.load(std::memory_order_relaxed); // order: a hint
-        if (n == 0) [[likely]]
-            return false;
-        without_.store(n - 1, std::memory_order_relaxed); // order: a hint; threads that ask at once are counted as one
-        return true;
-    }
+    /// Asked by the first yield of a row, or by the last of a row of polls.
+    bool are_dear() noexcept { return is_one_of(without_); }
 
 private:
+    /// Of so many to come.
+    static bool is_one_of(native_atomics::atomic<std::uint32_t>& left) noexcept {
+        auto const n = left.load(std::memory_order_relaxed); // order: a hint
+        if (n == 0) [[likely]]
+            return false;
+        left.store(n - 1, std::memory_order_relaxed); // order: a hint; threads that ask at once are counted as one
+        return true;
+    }
     void tell_idle(bool yes) noexcept {
         auto const before = in_vain_.load(std::memory_order_relaxed); // order: a hint
         auto const now = yes ? std::min(before + 1, row) : 0;
         if (now != before) in_vain_.store(now, std::memory_order_relaxed); // order: a hint
+        if (!yes) taken_.store(waits, std::memory_order_relaxed);          // order: a hint
+        else if (now == row && taken_.load(std::memory_order_relaxed) != 0)
+            taken_.store(0, std::memory_order_relaxed); // order: a hint
         auto const idle = now == row ? waits : 0;
         if (idle_.load(std::memory_order_relaxed) != idle) idle_.store(idle, std::memory_order_relaxed); // order: a hint
     }

@@ -18,9 +18,9 @@ consteval auto rows_of_engine() {
             "lanes of an environment: rings, matching and progress of their own", "one lane costs nothing"),
 
         count ("MPT_SPIN", 2000, 0, 1'000'000'000, local,
-            "empty polls before the first yield, where CPUs are not scarce; where they are, 64 of them while nobody wants the CPU", guess),
+            "empty polls before the first yield, where CPUs are not scarce, 16 of them, or 96 to 223 beside others that wait, while somebody wants the CPU; where they are, 64 while nobody does", guess),
         count ("MPT_YIELD", 200, 0, 1'000'000'000, local,
-            "empty polls, each with a yield, before the first sleep", guess),
+            "empty polls, each with a yield, before the first sleep; and as many more as MPT_SPIN has fewer while somebody wants the CPU", guess),
         count ("MPT_NAP", 2000, 1, 1'000'000, local,
             "microseconds: the longest sleep before a waiting rank looks again", guess),
         word  ("MPT_WAIT", "auto", "auto|spin|yield|sleep", local,

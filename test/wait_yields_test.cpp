@@ -48,45 +48,42 @@ TEST(wait_yields, of_ranks_that_share_a_cpu_may_take_the_turns_of_all_others) {
     EXPECT_TRUE(takes(wait::yields{100}, wait::yields::longest)) << "and no more than a program that computes";
 }
 
+constexpr nanoseconds in_vain{300}, taken{3'000}; // what a yield takes
+void come_back(wait::yields& y, nanoseconds t, unsigned times) {
+    for (unsigned i = 0; i < times; ++i) EXPECT_FALSE(y.took(t)) << "it is no slice";
+}
+
 TEST(wait_yields, that_nobody_takes_let_waits_look_first_until_one_is_taken) {
-    constexpr nanoseconds in_vain{300}, taken{3'000};
     wait::yields y;
-    auto const come_back = [&](nanoseconds t, unsigned times) {
-        for (unsigned i = 0; i < times; ++i) EXPECT_FALSE(y.took(t));
-    };
     EXPECT_FALSE(y.are_idle()) << "nothing is known";
-    come_back(in_vain, wait::yields::row - 1);
+    come_back(y, in_vain, wait::yields::row - 1);
     EXPECT_FALSE(y.were_idle()) << "others may just have had their turns";
-    come_back(in_vain, 1);
+    come_back(y, in_vain, 1);
     EXPECT_TRUE(y.were_idle());
     for (unsigned i = 0; i < wait::yields::waits; ++i) EXPECT_TRUE(y.are_idle());
     EXPECT_FALSE(y.are_idle()) << "it is time to ask again";
-    come_back(in_vain, 1);
+    come_back(y, in_vain, 1);
     EXPECT_TRUE(y.are_idle()) << "and nothing has changed";
-    come_back(taken, 1);
+    come_back(y, taken, 1);
     EXPECT_FALSE(y.are_idle());
-    come_back(in_vain, 1);
+    come_back(y, in_vain, 1);
     EXPECT_FALSE(y.are_idle()) << "they are counted anew";
-    come_back(in_vain, wait::yields::row - 1);
+    come_back(y, in_vain, wait::yields::row - 1);
     EXPECT_TRUE(y.are_idle());
 }
 
 TEST(wait_yields, that_somebody_takes_let_waits_yield_soon_until_nobody_does) {
-    constexpr nanoseconds in_vain{300}, taken{3'000};
     wait::yields y;
-    auto const come_back = [&](nanoseconds t, unsigned times) {
-        for (unsigned i = 0; i < times; ++i) EXPECT_FALSE(y.took(t));
-    };
     EXPECT_FALSE(y.are_taken()) << "nothing is known";
-    come_back(in_vain, 1);
+    come_back(y, in_vain, 1);
     EXPECT_FALSE(y.are_taken());
-    come_back(taken, 1);
+    come_back(y, taken, 1);
     for (unsigned i = 0; i < wait::yields::waits; ++i) EXPECT_TRUE(y.are_taken());
     EXPECT_FALSE(y.are_taken()) << "long ago, and no yield since";
-    come_back(taken, 1);
-    come_back(in_vain, wait::yields::row - 1);
+    come_back(y, taken, 1);
+    come_back(y, in_vain, wait::yields::row - 1);
     EXPECT_TRUE(y.are_taken()) << "others may just have had their turns";
-    come_back(in_vain, 1);
+    come_back(y, in_vain, 1);
     EXPECT_FALSE(y.are_taken());
 }
 

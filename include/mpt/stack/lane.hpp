@@ -85,7 +85,7 @@ public:
         auto const busy = taken && !crowd_->is_empty(); // who takes them may wait here, too
         typename Stack::wait_type w{idle ? unshared(facts()) : busy ? in_company() : taken ? shared(facts()) : facts()};
         bool spins = true;
-        bool yielded = false; // in the turn before
+        bool yielded = false; // since something moved
         telling said{job_.record(job_.me()).waiting, world_};
         company others{here_, *crowd_};
         presence_type here{engine_.berths(), world_, lock_};

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <random>
 #include <set>
 #include <vector>
@@ -70,6 +71,29 @@ TEST_P(smp_pool, grows_to_a_lap_though_all_loans_come_back_and_then_takes_all_in
     std::set<std::uint32_t> lent;
     for (int i = 0; i < 16; ++i) lent.insert(lend());
     EXPECT_EQ(lent.size(), 16u);
+}
+
+TEST_P(smp_pool, grows_to_a_lap_only_once_more_than_a_few_were_lent_at_a_time) {
+    constexpr std::uint32_t few = 4;
+    ground g;
+    smp::loan_pool<> pool{16, 1000, GetParam(), 16, few};
+    std::deque<std::uint32_t> lent;
+    auto const run = [&](std::size_t at_once) { // as many loans as make several laps
+        for (std::uint32_t i = 0; i < 16 * 16 * pool.laps_before_more; ++i) {
+            if (lent.size() >= at_once) {
+                auto const b = lent.front();
+                pool.at(b).give_back(pool.generation(b)), lent.pop_front();
+            }
+            lent.push_back(pool.lend(g));
+            ASSERT_NE(lent.back(), pool.none);
+        }
+    };
+    run(1);
+    EXPECT_EQ(pool.made(), 2u);
+    run(few);
+    EXPECT_EQ(pool.made(), few) << "as many as are needed";
+    run(few + 1);
+    EXPECT_EQ(pool.made(), 16u) << "a window";
 }
 
 TEST_P(smp_pool, goes_on_with_what_it_has_where_there_is_no_memory_for_a_lap) {

@@ -20,12 +20,13 @@ namespace mpt::inline v0::smp {
 inline constexpr std::size_t short_loan = 1_KiB;
 
 /// Longer ones have buffers of the next of these lengths, or of MPT_LOAN_BYTES, but where that says that memory is dear: so many times MPT_LOANS
-/// of them that more is written than the reader's second cache holds before memory is used again (smp/pool.hpp). That many only where two ranks
-/// are, and of the longest by laps no more than a common cache holds: what more of them write has no room there.
+/// of them that more is written than the reader's second cache holds before memory is used again (smp/pool.hpp), and of the longest no more than a
+/// common cache holds. That many where two ranks are, or where a rank sends more at once than what all do with each other takes.
 /// origin: windows of 64 one way / both ways, AMD EPYC, Zen 4, 1 MiB of second cache, CPUs near, GB/s: 4 KiB in 64 buffers of 128 KiB 5.4 / 9.7,
 /// in 128, 512, 1024 of 4 KiB 7.1 / 11, 18.6 / 20, 13.8 / 15; 8 KiB 6.1 / 12, and in 128, 256, 512 of 16 KiB 13 / 26, 26 / 28, 24 / 26;
 /// 16 KiB 7.4 / 22, and 27 / 27; 32 KiB 25 / 28, in 64 of 64 KiB 29 / 33; 128 KiB in 64 of 128 KiB 28 / 12, in 16 33 / 18.
-/// CPUs far: 4 KiB 2.6 / 3.9, and 5.3 / 4.8. Alltoall of 64 KiB, 4 and 8 ranks, so / by need: 283 and 1168 / 31 and 259 us
+/// CPUs far: 4 KiB 2.6 / 3.9, and 5.3 / 4.8. Alltoall of 64 KiB, 4 and 8 ranks, so / by need: 283 and 1168 / 31 and 259 us. Two of four ranks
+/// on two such CPUs, by need / so: 4 KiB 7.4 / 24 and 13 / 28, 8 KiB 8.1 / 29 and 16 / 21, 16 KiB 11 / 34 and 25 / 36, 128 KiB 15 / 34 and 29 / 29
 struct loan_length {
     std::size_t bytes;
     std::uint32_t times;
@@ -70,13 +71,13 @@ public:
     };
 
     lending(lane_context<World> const& c, settings const& s, std::uint32_t first)
-        : peers_{c, s, first}, heap_{c.heap}, long_{s.loans, s.loan_bytes, first, peers_.size() <= 2 ? lap_of_long(s) : 0},
+        : peers_{c, s, first}, heap_{c.heap}, long_{s.loans, s.loan_bytes, first, lap_of_long(s), few(peers_.size())},
           short_{s.loans, s.loan_bytes >= 8 * short_loan ? 2 * short_loan : 0, first},
           passed_{peers_.size(), s.loan_bytes, s.long_loan, first}, ways_(peers_.size()) {
         if (s.loan_bytes < lengths_from) return;
         for (std::size_t i = 0; i < between_.size() && loan_lengths[i].bytes <= s.loan_bytes; ++i) {
             auto const [bytes, times] = loan_lengths[i];
-            between_[i] = {times * s.loans, bytes, first, peers_.size() <= 2 ? times * s.loans : 0};
+            between_[i] = {times * s.loans, bytes, first, times * s.loans, few(peers_.size())};
         }
     }
 
@@ -133,6 +134,10 @@ public:
     }
 
 private:
+    /// So many loans at once are no window: among more than two ranks, one to each, and then some.
+    static std::uint32_t few(std::size_t ranks) noexcept {
+        return ranks <= 2 ? 0 : static_cast<std::uint32_t>(std::max<std::size_t>(2 * ranks, 8));
+    }
     static std::uint32_t lap_of_long(settings const& s) noexcept {
         return s.loan_bytes < lengths_from ? 0 : static_cast<std::uint32_t>(longest_lap / s.loan_bytes);
     }

@@ -56,18 +56,22 @@ void come_back(wait::yields& y, nanoseconds t, unsigned times) {
 TEST(wait_yields, that_nobody_takes_let_waits_look_first_until_one_is_taken) {
     wait::yields y;
     EXPECT_FALSE(y.are_idle()) << "nothing is known";
+    EXPECT_FALSE(y.were_in_vain());
     come_back(y, in_vain, wait::yields::row - 1);
     EXPECT_FALSE(y.were_idle()) << "others may just have had their turns";
     come_back(y, in_vain, 1);
     EXPECT_TRUE(y.were_idle());
     for (unsigned i = 0; i < wait::yields::waits; ++i) EXPECT_TRUE(y.are_idle());
     EXPECT_FALSE(y.are_idle()) << "it is time to ask again";
+    EXPECT_TRUE(y.were_in_vain()) << "which is not known to have changed";
     come_back(y, in_vain, 1);
     EXPECT_TRUE(y.are_idle()) << "and nothing has changed";
     come_back(y, taken, 1);
     EXPECT_FALSE(y.are_idle());
+    EXPECT_FALSE(y.were_in_vain());
     come_back(y, in_vain, 1);
     EXPECT_FALSE(y.are_idle()) << "they are counted anew";
+    EXPECT_FALSE(y.were_in_vain());
     come_back(y, in_vain, wait::yields::row - 1);
     EXPECT_TRUE(y.are_idle());
 }

@@ -59,7 +59,7 @@ public:
          memory_source memory)
         : world_{context.world}, job_{context.job}, heap_{context.heap}, facts_{&first_facts_}, looks_{looks_of(facts, false)},
           first_facts_{facts}, variables_{context.config}, parts_{std::make_shared<mem::parts>(context.heap)},
-          lock_{context.world, context.job.fences()}, engine_{context, limits, memory} {
+          lock_{context.world, context.job.fences()}, engine_{context, limits.asking(yields_), memory} {
         if constexpr (requires { lock_.by_mutex(); })
             if (!variables_.template get<"MPT_TICKET">()) lock_.by_mutex();
         if constexpr (requires { lock_.allow_bias(); })
@@ -239,7 +239,7 @@ public:
     std::uint32_t looks() const noexcept { return looks_.load(std::memory_order_relaxed); } // order: no other datum hangs on it
     /// Other numbers from here on, for who holds the lock by enter(); a wait that is under way goes on with the old ones.
     void tune(protocol::engine_limits const& limits, wait_facts const& facts) {
-        engine_.tune(limits);
+        engine_.tune(limits.asking(yields_));
         tunings_.push_back(std::make_unique<wait_facts>(facts));
         facts_.store(tunings_.back().get(), std::memory_order_release);  // sync(lane.facts): release
         looks_.store(looks_of(facts, false), std::memory_order_relaxed); // order: as above

@@ -330,7 +330,8 @@ private:
             .both_ends_min = Stack::uses.joint_from,
             .pipeline_max = config_.template get<"MPT_PIPELINE_MAX">(),
             .single_copy = config_.template get<"MPT_SINGLE_COPY">(),
-            .both_ends = config_.template get<"MPT_BOTH_ENDS">() && !job_.scarce(),
+            .both_ends = config_.template get<"MPT_BOTH_ENDS">(),
+            .scarce = job_.scarce(),
         };
     }
     wait_facts make_facts() {

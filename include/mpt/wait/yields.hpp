@@ -74,8 +74,10 @@ public:
     bool are_idle() noexcept { return is_one_of(idle_); }
     /// Asked once a wait that would not.
     bool are_taken() noexcept { return is_one_of(taken_); }
-    bool were_idle() const noexcept { return idle_.load(std::memory_order_relaxed) != 0; }    // order: a hint
-    bool were_dear() const noexcept { return without_.load(std::memory_order_relaxed) != 0; } // order: a hint
+    /// Did nobody else want this CPU, the last times that it was yielded?
+    bool were_in_vain() const noexcept { return in_vain_.load(std::memory_order_relaxed) == row; } // order: a hint
+    bool were_idle() const noexcept { return idle_.load(std::memory_order_relaxed) != 0; }         // order: a hint
+    bool were_dear() const noexcept { return without_.load(std::memory_order_relaxed) != 0; }      // order: a hint
     /// Told by a poll that finds something.
     void found() noexcept {
         if (polls_.load(std::memory_order_relaxed) != 0) polls_.store(0, std::memory_order_relaxed); // order: a hint

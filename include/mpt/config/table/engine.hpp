@@ -58,7 +58,7 @@ consteval auto rows_of_engine() {
         size  ("MPT_SINGLE_COPY_SIZE", 8_KiB, 0_B, 1024_GiB, local,
             "smallest message copied that way", cray, {"MPICH_SMP_SINGLE_COPY_SIZE"}),
         toggle("MPT_BOTH_ENDS", on, local,
-            "sender and receiver copy one large message together while both wait in mpt", measured),
+            "sender and receiver copy one large message together while both wait in mpt; where ranks share CPUs, up to 512 KiB, and while nobody else wants them", measured),
         size  ("MPT_PIPELINE_MAX", 1024_GiB, 0_B, 1024_GiB, local,
             "largest message that goes through lent buffers in pieces while both ranks are in mpt; above it, single copy",
             measured),

@@ -64,8 +64,8 @@ auto engine<World, Route, Use>::push_rts(E& wire, request& r) noexcept -> pushed
 }
 
 template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::may_begin(request const& r) noexcept {
-    return limits_.both_ends && offers_.empty() && pushes_.empty() && !at(r.peer).throttled && r.from.is_contiguous() &&
-           r.from.size() > first_bytes && r.from.size() <= limits_.pipeline_max;
+    return limits_.from_both_ends(r.from.size()) && offers_.empty() && pushes_.empty() && !at(r.peer).throttled &&
+           r.from.is_contiguous() && r.from.size() > first_bytes && r.from.size() <= limits_.pipeline_max;
 }
 
 /// An announcement that is ready, with a loan if there is one.
@@ -86,7 +86,7 @@ template <class World, class Route, protocol_set Use> template <class E>
 std::uint32_t engine<World, Route, Use>::take_ticket(E& wire, request& r, std::span<std::byte const> memory) noexcept {
     auto const n = r.from.size();
     if constexpr (joins<E>)
-        if (n >= limits_.both_ends_min && (limits_.both_ends || n <= limits_.pipeline_max))
+        if (n >= limits_.both_ends_min && (limits_.from_both_ends(n) || n <= limits_.pipeline_max))
             r.ticket = wire.offer(r.peer, memory);
     return r.ticket;
 }

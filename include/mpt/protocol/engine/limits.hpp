@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <mpt/core/types.hpp>
+#include <mpt/wait/yields.hpp>
 
 namespace mpt::inline v0::protocol {
 
@@ -16,7 +17,22 @@ struct engine_limits {
     std::uint64_t both_ends_min = 16_KiB;    // smallest message that both ends copy
     std::uint64_t pipeline_max = 1024_GiB;   // largest message that is pushed where it could be read (MPT_PIPELINE_MAX)
     bool single_copy = true;                 // MPT_SINGLE_COPY
-    bool both_ends = true;                   // MPT_BOTH_ENDS; off where CPUs are scarce
+    bool both_ends = true;                   // MPT_BOTH_ENDS
+    bool scarce = false;                     // ranks outnumber their CPUs
+    wait::yields const* yields = nullptr;    // of the lane's waits
+
+    engine_limits asking(wait::yields const& y) const noexcept {
+        auto l = *this;
+        return l.yields = &y, l;
+    }
+    /// May both ranks copy at once a message of n bytes? Where ranks share CPUs, while nobody else wants ours: whom we copy with then runs on
+    /// another. But no long one, in whose middle somebody may come.
+    /// origin: two of four ranks on two CPUs of an AMD EPYC, Zen 4, half way, us, off and on: 32 KiB 1.8 and 1.4, 64 KiB 3.2 and 2.4, 128 KiB 18 and
+    /// 4.5 to 6.5, 256 KiB 10 to 30 and 9.5, 512 KiB 20 and 17; 1 MiB 39 and 40, 4 MiB 195 and 217
+    bool from_both_ends(std::uint64_t n) const noexcept {
+        constexpr std::uint64_t longest = 512_KiB;
+        return both_ends && (!scarce || (n <= longest && yields != nullptr && yields->were_in_vain()));
+    }
 };
 
 /// Which protocols a stack names. e0 and rndv_put are always there (mpt::stack checks it).

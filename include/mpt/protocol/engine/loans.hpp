@@ -53,7 +53,8 @@ void engine<World, Route, Use>::read_begun(rank from, std::uint64_t loan, std::u
                                            std::uint64_t offset, std::uint64_t wanted, std::uint64_t there) noexcept {
     with(at(from), [&]<class E>(E& wire) {
         if constexpr (transport_showing<E>) {
-            constexpr unsigned patience = 4096; // looks before the CPU is left to whoever wants it; about 40 us
+            // Looks before the CPU is left to whoever wants it: about 1 us, and 40.
+            unsigned const patience = limits_.scarce ? 64 : 4096;
             auto const data = wire.borrow(from, loan, size);
             if (data.size() != size) broken("a loan that is not in the sender's slice", from);
             auto const n = std::min(size, wanted);
@@ -99,11 +100,11 @@ void engine<World, Route, Use>::write_loan(E& wire, [[maybe_unused]] rank to, ty
     for (; at < n; at += std::min(piece, n - at)) write(at, std::min(piece, n - at));
 }
 
-/// The pieces that a loan of n bytes is written in; n: it goes when it is whole. Not in pieces where ranks share CPUs: who waits for the
-/// rest would keep the writer from its CPU. Nor what is not in one piece at its sender.
+/// The pieces that a loan of n bytes is written in; n: it goes when it is whole. Not in pieces where somebody wants these CPUs (limits): who
+/// waits for the rest would keep the writer from its CPU. Nor what is not in one piece at its sender.
 template <class World, class Route, protocol_set Use> template <class E>
 std::uint64_t engine<World, Route, Use>::piece_of(std::uint64_t n, source const& data) const noexcept {
-    if (!transport_showing<E> || n < least_begun || !limits_.both_ends || !data.is_contiguous()) return n;
+    if (!transport_showing<E> || n < least_begun || !limits_.from_both_ends(data.size()) || !data.is_contiguous()) return n;
     return wire::first_piece(n);
 }
 
@@ -148,7 +149,7 @@ bool engine<World, Route, Use>::may_be_read([[maybe_unused]] context_id context,
 /// peer that would not read is asked again after a while: it may have been the receive, or what the system allows.
 template <class World, class Route, protocol_set Use> template <class E>
 bool engine<World, Route, Use>::better_read(rank to, context_id context, source const& data) noexcept {
-    return may_be_read<E>(context, data) && at(to).by_loan == 0 && (limits_.both_ends || read_last_ == to);
+    return may_be_read<E>(context, data) && at(to).by_loan == 0 && (limits_.from_both_ends(data.size()) || read_last_ == to);
 }
 
 /// One that might have been read has left, either way.

@@ -236,7 +236,7 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
 template <class World, class Route, protocol_set Use> bool engine<World, Route, Use>::advance_offer(request& r) noexcept {
     return with(at(r.peer), [&]<class E>(E& wire) {
         if constexpr (joins<E>) {
-            switch (wire.advance_offer(r.ticket, limits_.both_ends && pulls_.empty())) {
+            switch (wire.advance_offer(r.ticket, limits_.from_both_ends(r.from.size()) && pulls_.empty())) {
             case joint_state::waiting: return false;
             case joint_state::copying: return true;
             case joint_state::done:

@@ -21,13 +21,15 @@ template <class Copy> void expect_copies(std::size_t n, std::size_t shift_to, st
 }
 
 TEST(core_crossing, copies_every_size_wherever_it_lies) {
-    for (std::size_t n :
-         {0u, 1u, 63u, 64u, 65u, 255u, 256u, 257u, 1023u, 1024u, 1025u, 1280u, 1281u, 4095u, 4096u, 5000u, 70000u})
+    for (std::size_t n : {0u, 1u, 63u, 64u, 65u, 255u, 256u, 257u, 1023u, 1024u, 1025u, 1280u, 1281u, 4095u, 4096u, 4351u,
+                          4352u, 5000u, 70000u})
         for (std::size_t shift : {0u, 1u, 16u, 63u}) {
             expect_copies(n, shift, 0, copy_ahead<false>);
             expect_copies(n, 0, shift, copy_ahead<true>);
             expect_copies(n, shift, 0, copy_around);
             expect_copies(n, 0, shift, copy_around);
+            expect_copies(n, shift, 0, copy_past);
+            expect_copies(n, 0, shift, copy_past);
             expect_copies(n, 0, shift, [](std::byte* to, std::byte const* from, std::size_t size) {
                 crossing way;
                 way.write(to, from, size);

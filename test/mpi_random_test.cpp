@@ -187,6 +187,7 @@ template <class Stack> void programs(unsigned lanes, unsigned how_many) {
         SCOPED_TRACE(testing::Message() << "MPT_SEED=" << first + i);
         program const p{first + i};
         values.set<"MPT_PIPELINE_MAX">((first + i) % 2 == 0 ? "0" : "1G"); // large messages are read, or pushed
+        values.set<"MPT_CACHED_MAX">((first + i) % 3 == 0 ? "0" : "4M");   // and written around the caches, or into them
         mpt::local_job<Stack>(p.ranks, values, [&](auto world) { run(world, p); });
         if (testing::Test::HasFailure()) ADD_FAILURE() << "replay with MPT_SEED=" << first + i;
     }

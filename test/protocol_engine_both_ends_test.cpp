@@ -44,6 +44,15 @@ TEST(protocol_both_ends, where_cpus_are_shared_is_for_short_ones_while_nobody_ta
     EXPECT_FALSE(l.from_both_ends(1_KiB)) << "the user says so";
 }
 
+TEST(protocol_limits, what_lies_in_one_loan_goes_past_the_caches_at_half_the_length) {
+    engine_limits l;
+    l.cached_max = 1_MiB;
+    EXPECT_FALSE(l.goes_past(512_KiB));
+    EXPECT_TRUE(l.goes_past(512_KiB + 1));
+    l.cached_max = 0;
+    EXPECT_TRUE(l.goes_past(1));
+}
+
 /// How many of 100 answers of 40 KB, by a thread of its own, are read while they are written.
 std::uint64_t begun_answers(engine_limits const& limits) {
     mpt::test::engines<mpt::transport::recording<mpt::transport::smp<>>> all{2, limits};

@@ -28,6 +28,7 @@ constexpr place placed[] = {
     {"MPT_EAGER_MAX", tool_group::traffic},
     {"MPT_SINGLE_COPY", tool_group::traffic},
     {"MPT_PIPELINE_MAX", tool_group::traffic},
+    {"MPT_CACHED_MAX", tool_group::traffic},
     {"MPT_CHUNK", tool_group::traffic},
     {"MPT_SINGLE_COPY_SIZE", tool_group::traffic},
     {"MPT_BOTH_ENDS", tool_group::traffic},

@@ -149,7 +149,7 @@ void expect_right(std::string const& what, unsigned most_ranks, std::initializer
 TEST(c_processes, get_the_messages_that_their_order_allows) {
     expect_right("messages", 4,
                  {"", "MPT_SINGLE_COPY=off", "MPT_LANES=3", "MPT_EAGER_MAX=1K", "MPT_UNEXPECTED_MAX=4K", "MPT_PIPELINE_MAX=0",
-                  "MPT_BOTH_ENDS=off", "MPT_SINGLE_COPY_SIZE=0"});
+                  "MPT_BOTH_ENDS=off", "MPT_SINGLE_COPY_SIZE=0", "MPT_CACHED_MAX=1K"});
 }
 TEST(c_processes, have_what_collectives_on_communicators_that_overlap_give) {
     expect_right("collectives", 6,

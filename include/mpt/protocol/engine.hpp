@@ -181,6 +181,7 @@ public:
 private:
     using peer_state = peer;
     struct landing;
+    struct delivery;
     struct arriving;
     template <class E> static constexpr std::size_t max_frame = wires_type::template facts_of<E>().max_frame;
     template <class E> static constexpr bool lends = transport_lending<E>;
@@ -287,16 +288,14 @@ private:
     template <class E> std::uint64_t piece_of(std::uint64_t n, source const& data) const noexcept;
     template <class E> [[gnu::noinline]] bool send_longer_now(E& wire, rank to, context_id context, tag label, void const* from,
                                                               std::size_t n) noexcept;
-    void read_loan(rank from, std::uint64_t loan, std::uint64_t size, sink const& into, std::uint64_t offset,
-                   std::uint64_t wanted) noexcept;
-    template <class E> static void copy_lent(std::uint64_t loan, sink const& into, std::uint64_t offset,
-                                             std::span<std::byte const> piece) noexcept;
-    void read_begun(rank from, std::uint64_t loan, std::uint64_t size, sink const& into, std::uint64_t offset,
-                    std::uint64_t wanted, std::uint64_t there) noexcept;
-    void read_lent(op kind, rank from, std::uint64_t loan, std::uint64_t size, sink const& into, std::uint64_t offset,
-                   std::uint64_t wanted, std::uint64_t there) noexcept {
-        if (kind == op::e1_begun || kind == op::chunk_begun) read_begun(from, loan, size, into, offset, wanted, there);
-        else read_loan(from, loan, size, into, offset, wanted);
+    void read_loan(rank from, std::uint64_t loan, std::uint64_t size, delivery const& d) noexcept;
+    template <class E>
+    static void copy_lent(std::uint64_t loan, delivery const& d, std::uint64_t got, std::span<std::byte const> piece) noexcept;
+    void read_begun(rank from, std::uint64_t loan, std::uint64_t size, delivery const& d, std::uint64_t there) noexcept;
+    void read_lent(op kind, rank from, std::uint64_t loan, std::uint64_t size, delivery const& d,
+                   std::uint64_t there) noexcept {
+        if (kind == op::e1_begun || kind == op::chunk_begun) read_begun(from, loan, size, d, there);
+        else read_loan(from, loan, size, d);
     }
     [[gnu::noinline]] received take_other(frame const& f, envelope const& wanted, std::span<std::byte> into) noexcept;
 

@@ -329,6 +329,7 @@ private:
             .single_copy_min = config_.template get<"MPT_SINGLE_COPY_SIZE">(),
             .both_ends_min = Stack::uses.joint_from,
             .pipeline_max = config_.template get<"MPT_PIPELINE_MAX">(),
+            .cached_max = config_.template get<"MPT_CACHED_MAX">(),
             .single_copy = config_.template get<"MPT_SINGLE_COPY">(),
             .both_ends = config_.template get<"MPT_BOTH_ENDS">(),
             .scarce = job_.scarce(),

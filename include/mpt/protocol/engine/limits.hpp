@@ -16,6 +16,7 @@ struct engine_limits {
     std::uint64_t single_copy_min = 8_KiB;   // smallest message read straight from the sender (MPT_SINGLE_COPY_SIZE)
     std::uint64_t both_ends_min = 16_KiB;    // smallest message that both ends copy
     std::uint64_t pipeline_max = 1024_GiB;   // largest message that is pushed where it could be read (MPT_PIPELINE_MAX)
+    std::uint64_t cached_max = 4_MiB;        // largest message that its receiver writes into its caches (MPT_CACHED_MAX)
     bool single_copy = true;                 // MPT_SINGLE_COPY
     bool both_ends = true;                   // MPT_BOTH_ENDS
     bool scarce = false;                     // ranks outnumber their CPUs
@@ -25,6 +26,8 @@ struct engine_limits {
         auto l = *this;
         return l.yields = &y, l;
     }
+    /// Is a message in one loan read past the caches? With the loan, it is twice as long there.
+    bool goes_past(std::uint64_t n) const noexcept { return n > cached_max / 2; }
     /// May both ranks copy at once a message of n bytes? Where ranks share CPUs, while nobody else wants ours: whom we copy with then runs on
     /// another. But no long one, in whose middle somebody may come.
     /// origin: two of four ranks on two CPUs of an AMD EPYC, Zen 4, half way, us, off and on: 32 KiB 1.8 and 1.4, 64 KiB 3.2 and 2.4, 128 KiB 18 and

@@ -23,24 +23,34 @@ namespace mpt::inline v0::protocol {
 /// 32 KiB 859 / - / 774; without a cache in common 4 KiB 883 / 790 / -, 32 KiB 2310 / - / 2160
 inline constexpr std::uint64_t least_begun = 4_KiB;
 
-/// Bytes of a loan, to their place.
+/// What is wanted of a loan, and where.
+template <class World, class Route, protocol_set Use> struct engine<World, Route, Use>::delivery {
+    sink const& into;
+    std::uint64_t offset, wanted; // the first `wanted` bytes, from there on
+    bool past = false;            // the caches: they do not hold what all of this is
+};
+
+/// Bytes of a loan, from its byte `got` on, to their place.
 template <class World, class Route, protocol_set Use> template <class E>
-void engine<World, Route, Use>::copy_lent([[maybe_unused]] std::uint64_t loan, sink const& into, std::uint64_t offset,
+void engine<World, Route, Use>::copy_lent([[maybe_unused]] std::uint64_t loan, delivery const& d, std::uint64_t got,
                                           std::span<std::byte const> piece) noexcept {
     if constexpr (transport_copying<E>)
-        if (into.is_contiguous()) return E::copy_out(loan, into.data() + offset, piece.data(), piece.size());
-    into.write(offset, piece);
+        if (d.into.is_contiguous()) {
+            auto* const to = d.into.data() + d.offset + got;
+            return d.past ? E::copy_past(loan, to, piece.data(), piece.size())
+                          : E::copy_out(loan, to, piece.data(), piece.size());
+        }
+    d.into.write(d.offset + got, piece);
 }
 
-/// The first `wanted` bytes of a loan of `size`, into the sink at an offset; and the loan goes back.
+/// What is wanted of a loan of `size`; and the loan goes back.
 template <class World, class Route, protocol_set Use>
-void engine<World, Route, Use>::read_loan(rank from, std::uint64_t loan, std::uint64_t size, sink const& into,
-                                          std::uint64_t offset, std::uint64_t wanted) noexcept {
+void engine<World, Route, Use>::read_loan(rank from, std::uint64_t loan, std::uint64_t size, delivery const& d) noexcept {
     with(at(from), [&]<class E>(E& wire) {
         if constexpr (lends<E>) {
             auto const data = wire.borrow(from, loan, size);
             if (data.size() != size) broken("a loan that is not in the sender's slice", from);
-            copy_lent<E>(loan, into, offset, data.first(std::min(size, wanted)));
+            copy_lent<E>(loan, d, 0, data.first(std::min(size, d.wanted)));
             wire.give_back(from, loan);
         } else broken("a loan on a transport that does not lend", from);
     });
@@ -49,15 +59,15 @@ void engine<World, Route, Use>::read_loan(rank from, std::uint64_t loan, std::ui
 /// A loan that its sender is still writing, or was when it said so: what is there of it, until all that is wanted is; of a passed one, until all
 /// is, for then it is ours to write. The sender is inside a call and does nothing else, so it is waited for here, as the holder of a lock would be.
 template <class World, class Route, protocol_set Use>
-void engine<World, Route, Use>::read_begun(rank from, std::uint64_t loan, std::uint64_t size, sink const& into,
-                                           std::uint64_t offset, std::uint64_t wanted, std::uint64_t there) noexcept {
+void engine<World, Route, Use>::read_begun(rank from, std::uint64_t loan, std::uint64_t size, delivery const& d,
+                                           std::uint64_t there) noexcept {
     with(at(from), [&]<class E>(E& wire) {
         if constexpr (transport_showing<E>) {
             // Looks before the CPU is left to whoever wants it: about 1 us, and 40.
             unsigned const patience = limits_.scarce ? 64 : 4096;
             auto const data = wire.borrow(from, loan, size);
             if (data.size() != size) broken("a loan that is not in the sender's slice", from);
-            auto const n = std::min(size, wanted);
+            auto const n = std::min(size, d.wanted);
             auto awaited = n;
             if constexpr (transport_passing<E>)
                 if (E::is_passed(loan)) awaited = size;
@@ -65,7 +75,7 @@ void engine<World, Route, Use>::read_begun(rank from, std::uint64_t loan, std::u
             for (std::uint64_t got = 0; got < n || there < awaited;
                  there = std::max<std::uint64_t>(there, wire.shown(from, loan))) {
                 if (auto const more = std::min(there, n); more > got) {
-                    copy_lent<E>(loan, into, offset + got, data.subspan(got, more - got));
+                    copy_lent<E>(loan, d, got, data.subspan(got, more - got));
                     got = more;
                 } else if (there < awaited) {
                     if (++in_vain % patience == 0) world_.yield();
@@ -243,7 +253,7 @@ bool engine<World, Route, Use>::land_lent(request& r, rank from, wire::e1 const&
     if (r.provide || !r.into.is_contiguous()) [[unlikely]]
         return false;
     auto const n = std::min<std::size_t>(h.size, r.into.size());
-    read_loan(from, h.loan, h.size, r.into, 0, n);
+    read_loan(from, h.loan, h.size, {r.into, 0, n, limits_.goes_past(h.size)});
     landed(r, from, tag{h.what.tag}, h.size, n < h.size ? status::truncated : status::ok, way::loan);
     return true;
 }
@@ -266,7 +276,8 @@ received engine<World, Route, Use>::take_other(frame const& f, envelope const& w
     if (kind == op::e1 || kind == op::e1_begun || kind == op::e1_sync) {
         auto const h = wire::read<wire::e1>(f.payload);
         if (!h || !is_wanted(h->what, wanted)) return on_frame(f), received{};
-        read_lent(kind, f.from, h->loan, h->size, sink{into}, 0, into.size(), wire::first_piece(h->size));
+        read_lent(kind, f.from, h->loan, h->size, {sink{into}, 0, into.size(), limits_.goes_past(h->size)},
+                  wire::first_piece(h->size));
         if (wants_ack(kind, {h->index, h->generation})) control(f.from, op::ack, wire::ack{h->index, h->generation});
         counts_.received[static_cast<unsigned>(way::loan)].count(h->size);
         return {static_cast<std::int32_t>(h->size), h->what.tag};

@@ -18,7 +18,7 @@ template <class World, class Route, protocol_set Use>
 void engine<World, Route, Use>::begin_pull(request& r, arrival const& a) noexcept {
     r.wanted.context = a.context; // which a receive of a probed message has not said
     if (r.total <= a.piece) {
-        if (a.piece != 0) read_begun(a.from, a.loan, a.piece, r.into, 0, r.total, 0);
+        if (a.piece != 0) read_begun(a.from, a.loan, a.piece, {r.into, 0, r.total}, 0);
         control(a.from, op::fin, wire::fin{r.other.index, r.other.generation});
         tell_received(r);
         return complete(r);
@@ -38,7 +38,7 @@ void engine<World, Route, Use>::begin_pull(request& r, arrival const& a) noexcep
         } else return by::push;
     });
     if (how == by::hope) hope_for_push(r, a);
-    else if (a.piece != 0) read_begun(a.from, a.loan, a.piece, r.into, 0, 0, 0); // which only gives it back
+    else if (a.piece != 0) read_begun(a.from, a.loan, a.piece, {r.into, 0, 0}, 0); // which only gives it back
     if (how == by::push) ask_push(r);
     else if (how == by::pull) start_pull(r);
 }
@@ -68,7 +68,7 @@ void engine<World, Route, Use>::hope_for_push(request& r, arrival const& a) noex
     hopes_.push_back(r);
     control(r.peer, op::ask, wire::ask{wanted_of(r), r.ticket, a.piece});
     if (a.piece == 0) return;
-    read_begun(a.from, a.loan, a.piece, r.into, 0, a.piece, 0); // while the sender hears of the rest
+    read_begun(a.from, a.loan, a.piece, {r.into, 0, a.piece}, 0); // while the sender hears of the rest
     r.moved = a.piece;
 }
 
@@ -178,7 +178,8 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     if (!r || !takes_chunks(*r) || r->peer != f.from || h->offset > r->total || h->size > r->total - h->offset)
         return broken("a chunk for no receive", f.from);
     heard_of(*r);
-    read_lent(static_cast<op>(f.op), f.from, h->loan, h->size, r->into, h->offset, h->size, h->written);
+    delivery const d{r->into, h->offset, h->size, r->total > limits_.cached_max};
+    read_lent(static_cast<op>(f.op), f.from, h->loan, h->size, d, h->written);
     filled(*r, h->size);
 }
 

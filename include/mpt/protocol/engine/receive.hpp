@@ -280,7 +280,9 @@ template <class World, class Route, protocol_set Use> void engine<World, Route, 
     case op::rts: return begin_pull(r, a);
     case op::e1:
     case op::e1_begun:
-    case op::e1_sync: read_lent(a.kind, a.from, a.loan, a.size, r.into, 0, r.total, wire::first_piece(a.size)); break;
+    case op::e1_sync:
+        read_lent(a.kind, a.from, a.loan, a.size, {r.into, 0, r.total, limits_.goes_past(a.size)}, wire::first_piece(a.size));
+        break;
     default: r.into.write(0, {a.buffer, static_cast<std::size_t>(r.total)}); break;
     }
     if (wants_ack(a.kind, a.sender)) control(a.from, op::ack, wire::ack{a.sender.index, a.sender.generation});

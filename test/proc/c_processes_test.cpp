@@ -154,7 +154,8 @@ TEST(c_processes, get_the_messages_that_their_order_allows) {
 TEST(c_processes, have_what_collectives_on_communicators_that_overlap_give) {
     expect_right("collectives", 6,
                  {"", "", "MPT_SINGLE_COPY=off", "MPT_LANES=3", "MPT_NODE_CALLS=0", "MPT_NODE_RANKS=0", "MPT_NODE_MAX=1K",
-                  "MPT_COLL_OFF=all", "MPT_NODE_DIRECT=1", "MPT_NODE_DIRECT=1 MPT_NODE_PIECE=0 MPT_NODE_CALLS=1"});
+                  "MPT_COLL_OFF=all", "MPT_CACHED_MAX=1K", "MPT_NODE_DIRECT=1",
+                  "MPT_NODE_DIRECT=1 MPT_NODE_PIECE=0 MPT_NODE_CALLS=1"});
 }
 TEST(c_processes, go_another_way_where_some_may_not_copy_by_themselves) {
     for (auto const* few : {"1", "3"})

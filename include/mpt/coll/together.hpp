@@ -34,6 +34,7 @@ private:
     speaker s_;
     std::size_t size_; // what all show
     shelf on_ = shelf::entry;
+    bool past_ = false; // the caches: they do not hold what this rank reads in all
 
 public:
     /// size: what all ranks call it with.
@@ -51,6 +52,8 @@ public:
             show_mistake();
         on_ = room_type::shelf_for(bytes);
         if (on_ != shelf::chunk) return true;
+        auto const parts = s_ == speaker::gather || s_ == speaker::alltoall ? static_cast<std::size_t>(ranks()) : 1;
+        past_ = size_ > t_.template limit<"MPT_CACHED_MAX">() / parts;
         if (fits && bytes <= t_.template limit<"MPT_NODE_MAX">() && room_->has_chunks(t_, s_, size_)) return true;
         show_nothing();
         if (t_.call().number == 0) see_all();
@@ -105,7 +108,8 @@ public:
     }
     /// What another rank has written.
     void read(std::byte* to, std::byte const* from, std::size_t n) const noexcept {
-        if (on_ == shelf::swap) copy_string(to, from, n);
+        if (past_) copy_past(to, from, n);
+        else if (on_ == shelf::swap) copy_string(to, from, n);
         else copy_ahead<false>(to, from, n);
     }
 

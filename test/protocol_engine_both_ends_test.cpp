@@ -14,6 +14,7 @@ using mpt::nanoseconds;
 using mpt::test::here;
 using mpt::test::pattern;
 using mpt::test::start_receive;
+using mpt::test::start_send;
 using mpt::wait::yields;
 
 void take(yields& y, bool in_vain) {
@@ -53,34 +54,59 @@ TEST(protocol_limits, what_lies_in_one_loan_goes_past_the_caches_at_half_the_len
     EXPECT_TRUE(l.goes_past(1));
 }
 
-/// How many of 100 answers of 40 KB, by a thread of its own, are read while they are written.
-std::uint64_t begun_answers(engine_limits const& limits) {
+TEST(protocol_both_ends, where_cpus_are_shared_a_loan_of_512_kib_goes_in_whole_and_what_is_longer_is_announced) {
+    engine_limits l;
+    l.scarce = true;
+    mpt::test::engines<mpt::transport::smp<>> all{2, l};
+    for (int i = 0; i < 10; ++i) { // to and fro: each passes the buffer on
+        auto& from = all[i % 2];
+        auto& to = all[1 - i % 2];
+        auto const data = pattern(i < 4 ? 100'000 : 512 * 1024, static_cast<unsigned>(i));
+        std::vector<std::byte> into(data.size());
+        ASSERT_TRUE(from.send_now(1 - i % 2, here, i, data.data(), data.size())) << i;
+        received got;
+        while (!got) got = to.receive_now(i % 2, here, i, into.data(), into.size());
+        EXPECT_EQ(into, data) << i;
+    }
+    auto const more = pattern(512 * 1024 + 1);
+    EXPECT_FALSE(all[0].send_now(1, here, 3, more.data(), more.size()));
+    all[0].tune({});
+    EXPECT_TRUE(all[0].send_now(1, here, 3, more.data(), more.size())) << "where each has a CPU";
+}
+
+/// How many of 100 answers of 40 KB, by a thread of its own, go by such frames.
+std::uint64_t answers_by(op kind, engine_limits const& limits) {
     mpt::test::engines<mpt::transport::recording<mpt::transport::smp<>>> all{2, limits};
+    all[1].tune({}); // what its yields take is not to matter
     constexpr int rounds = 100;
     auto const data_of = [](int i) { return pattern(40'000, static_cast<unsigned>(i)); };
     std::thread sender{[&] {
         for (int i = 0; i < rounds; ++i) {
             auto const data = data_of(i);
             std::byte question{};
-            while (!all[0].receive_now(1, here, i, &question, 1)) {}
-            while (!all[0].send_now(1, here, i, data.data(), data.size())) all[0].progress();
+            while (!all[0].receive_now(1, here, i, &question, 1)) std::this_thread::yield();
+            if (all[0].send_now(1, here, i, data.data(), data.size())) continue;
+            auto* const s = start_send(all[0], 1, i, data);
+            while (!s->complete) all[0].progress();
+            all[0].drop(*s);
         }
     }};
     for (int i = 0; i < rounds; ++i) {
         auto const data = data_of(i);
         std::vector<std::byte> into(data.size());
         auto* const r = start_receive(all[1], 0, i, into);
-        EXPECT_TRUE(all[1].send_now(0, here, i, data.data(), 1));
-        while (!r->complete) all[1].progress();
+        while (!all[1].send_now(0, here, i, data.data(), 1)) all[1].progress();
+        while (!r->complete)
+            if (all[1].progress() == 0) std::this_thread::yield();
         EXPECT_EQ(into, data) << i;
         all[1].drop(*r);
     }
     sender.join();
-    std::uint64_t begun = 0;
+    std::uint64_t sent = 0;
     all[0].wires().each([&](auto& wire) {
-        if constexpr (requires { wire.sent(); }) begun += wire.sent().of(static_cast<std::uint16_t>(op::e1_begun));
+        if constexpr (requires { wire.sent(); }) sent += wire.sent().of(static_cast<std::uint16_t>(kind));
     });
-    return begun;
+    return sent;
 }
 
 TEST(protocol_both_ends, answers_are_read_while_they_are_written_also_where_cpus_are_shared_while_nobody_takes_yields) {
@@ -88,10 +114,16 @@ TEST(protocol_both_ends, answers_are_read_while_they_are_written_also_where_cpus
     engine_limits l;
     l.scarce = true;
     l = l.asking(y);
-    EXPECT_EQ(begun_answers(l), 0u);
+    auto announced = l;
+    announced.eager_max = 16_KiB;
+    EXPECT_EQ(answers_by(op::e1_begun, l), 0u);
+    EXPECT_EQ(answers_by(op::rts, announced), 100u);
     take(y, true);
-    EXPECT_GT(begun_answers(l), 90u);
+    EXPECT_GT(answers_by(op::e1_begun, l), 90u);
+    take(y, true);
+    EXPECT_GT(answers_by(op::rts_begun, announced), 90u);
     take(y, false);
-    EXPECT_EQ(begun_answers(l), 0u);
+    EXPECT_EQ(answers_by(op::e1_begun, l), 0u);
+    EXPECT_EQ(answers_by(op::rts, announced), 100u);
 }
 } // namespace

@@ -91,11 +91,10 @@ constexpr std::size_t row_of(std::string_view name) noexcept {
 
 /// Variables that a program may change while its job runs, each rank for itself (runtime::tune, MPI_T_cvar_write). The job-wide ones
 /// among them rule what a sender does; ranks that hold different values disagree in nothing but speed.
-inline constexpr std::array<std::string_view, 13> live{"MPT_SPIN",           "MPT_YIELD",        "MPT_NAP",
+inline constexpr std::array<std::string_view, 12> live{"MPT_SPIN",           "MPT_YIELD",        "MPT_NAP",
                                                        "MPT_WAIT",           "MPT_EAGER_MAX",    "MPT_EAGER_READABLE",
                                                        "MPT_UNEXPECTED_MAX", "MPT_SINGLE_COPY",  "MPT_SINGLE_COPY_SIZE",
-                                                       "MPT_BOTH_ENDS",      "MPT_PIPELINE_MAX", "MPT_CACHED_MAX",
-                                                       "MPT_CHUNK"};
+                                                       "MPT_BOTH_ENDS",      "MPT_PIPELINE_MAX", "MPT_CHUNK"};
 constexpr bool is_live(std::size_t row) noexcept {
     for (auto const name : live)
         if (row < table.size() && table[row].name == name) return true;

@@ -45,7 +45,7 @@ template <bool Own> void copy_ahead(std::byte* to, std::byte const* from, std::s
     copy_bytes(to + at, from + at, n - at);
 }
 
-/// The same into memory, not into a cache, but for what is not a whole line.
+/// The same into memory, not into a cache, but for the ends: less than 64 bytes, and than 256.
 /// origin: chunks of 32 KiB from 4 MiB to 16 and 64 MiB of one's own, AMD EPYC, Zen 4, 32 MiB of common cache, GB/s: ahead by 1 KiB into the
 /// caches 16 and 10, by string copy 26 and 12, around them ahead by 1 KiB 26 and 16, by 2 KiB 26 and 23, by 4 KiB 26 and 25; to 8 MiB 32, 37, 26
 inline void copy_past(std::byte* to, std::byte const* from, std::size_t n) noexcept {

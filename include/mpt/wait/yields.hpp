@@ -6,6 +6,7 @@
 ///        are_dear()           asked by a wait that is about to yield: sleep in its place? By who polls: better not?
 ///        are_idle()           asked by a wait that would yield at once: the last four came back as if nobody else wanted this CPU. Look first?
 ///                             Yes 32 times, then one yields at once and tells again.
+///        were_in_vain()       asked by who might copy with a peer at once: did the last four come back so? The peer runs elsewhere, then.
 ///        are_taken()          asked by a wait on a CPU that should be its own: did somebody else run there when one was yielded? Yield soon,
 ///                             then. Yes 32 times after each such yield, until four in a row came back as if nobody had.
 ///        polled_in_vain()     asked by who polls and goes on (MPI_Test): were so many polls in vain that others should go first?
@@ -18,7 +19,8 @@
 ///           sleep then costs a wake-up for each message.
 ///           origin: alltoall of 16 ranks on 2 CPUs of an AMD EPYC, pieces of 16 KiB, 2.2 ms, 1.4 so, 0.9 where nobody sleeps
 ///   Limit   where the system call alone takes more than `in_vain`, each CPU counts as taken, and none as idle.
-///   Order   all are hints: whoever is told wrongly yields or sleeps once more, and nothing hangs on it.
+///   Order   all are hints: whoever is told wrongly yields or sleeps once more, or copies another way (protocol/engine/limits.hpp), and
+///           nothing hangs on it.
 ///   Threads any, at once; short ones of one thread hide the long ones of another.
 ///   Tests   test/wait_yields_test.cpp
 #pragma once

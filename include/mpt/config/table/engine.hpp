@@ -62,7 +62,7 @@ consteval auto rows_of_engine() {
         size  ("MPT_PIPELINE_MAX", 1024_GiB, 0_B, 1024_GiB, local,
             "largest message that goes through lent buffers in pieces while both ranks are in mpt; above it, single copy", measured),
         size  ("MPT_CACHED_MAX", 4_MiB, 0_B, 1024_GiB, local,
-            "largest message whose receiver writes those pieces, and those of collectives, into its caches; longer ones go around them, to memory", measured),
+            "largest message in pieces, or result of a collective, that is written into the receiver's caches, and twice the largest in one buffer; longer ones go around them", measured),
         size  ("MPT_CHUNK", 32_KiB, 1_KiB, 16_MiB, job, "piece of the pipelined double copy", guess),
 
         toggle("MPT_RMA_DIRECT", on, job,

@@ -20,21 +20,23 @@ struct engine_limits {
     bool single_copy = true;                 // MPT_SINGLE_COPY
     bool both_ends = true;                   // MPT_BOTH_ENDS
     bool scarce = false;                     // ranks outnumber their CPUs
-    wait::yields const* yields = nullptr;    // of the lane's waits
+    wait::yields* yields = nullptr;          // of the lane's waits
 
-    engine_limits asking(wait::yields const& y) const noexcept {
+    /// Longer ones are announced where ranks share CPUs.
+    static constexpr std::uint64_t longest_shared = 512_KiB;
+
+    engine_limits asking(wait::yields& y) const noexcept {
         auto l = *this;
         return l.yields = &y, l;
     }
-    /// Is a message in one loan read past the caches? With the loan, it is twice as long there.
+    /// Is a message that lies in one loan read past the caches? The loan is in them, too.
     bool goes_past(std::uint64_t n) const noexcept { return n > cached_max / 2; }
     /// May both ranks copy at once a message of n bytes? Where ranks share CPUs, while nobody else wants ours: whom we copy with then runs on
     /// another. But no long one, in whose middle somebody may come.
     /// origin: two of four ranks on two CPUs of an AMD EPYC, Zen 4, half way, us, off and on: 32 KiB 1.8 and 1.4, 64 KiB 3.2 and 2.4, 128 KiB 18 and
     /// 4.5 to 6.5, 256 KiB 10 to 30 and 9.5, 512 KiB 20 and 17; 1 MiB 39 and 40, 4 MiB 195 and 217
     bool from_both_ends(std::uint64_t n) const noexcept {
-        constexpr std::uint64_t longest = 512_KiB;
-        return both_ends && (!scarce || (n <= longest && yields != nullptr && yields->were_in_vain()));
+        return both_ends && (!scarce || (n <= longest_shared && yields != nullptr && yields->were_in_vain()));
     }
 };
 

@@ -26,8 +26,9 @@
 ///            smp.loan.
 ///   Laps     What the reader has in its cache is slow to write again, and faster where other lines have driven it out to a common one. So
 ///            the pool grows, too, each time that its buffers were lent 15 or 16 times, to `lap` buffers: by then a buffer has gained as much as
-///            its pages cost both ranks (0.6 ms a MiB; 0.3 us a loan of 4 KiB). But while it has no more than `few`, only by need: what is written
-///            when the last ones have been read stays in the caches then, and in one where the ranks share a CPU.
+///            its pages cost both ranks (0.6 ms a MiB; 0.3 us a loan of 4 KiB). But while `few` were enough, by need alone: what is
+///            written when the last ones have been read stays in the caches then, and in one where the ranks share a CPU. What doubled from `few` on
+///            was too little by then.
 ///   Memory   none at first; grows by doubling, later by less, where much memory is free. Never gives back.
 ///   Cost     lend and give back are O(1): at most `glances` buffers are looked at in one call.
 ///   Tests    test/transport_smp_pool_test.cpp, test/model/loan_model_test.cpp
@@ -113,12 +114,12 @@ private:
     std::uint32_t first_ = 0;
     std::uint32_t pause_ = 0; // loans to refuse before the next question
     std::uint32_t lap_ = 0, few_ = 0;
-    std::uint32_t laps_ = 0; // since it has grown, of more than few
+    std::uint32_t laps_ = 0; // since it has grown
     std::size_t size_ = 0;
 
 public:
     loan_pool() = default;
-    /// most buffers of `size` bytes; generations start at `first`. lap: so many are had where there is much to lend, if more than `few` are.
+    /// most buffers of `size` bytes; generations start at `first`. lap: so many are had where there is much to lend, once `few` were too few.
     loan_pool(std::uint32_t most, std::size_t size, std::uint32_t first, std::uint32_t lap = 0, std::uint32_t few = 0)
         : most_{most}, first_{first % buffer::generations}, lap_{std::min(lap, most)}, few_{few}, size_{size} {
         entries_.reserve(most);
@@ -138,7 +139,7 @@ public:
         auto& e = entries_[i];
         e.generation = (e.generation + 1) % buffer::generations;
         cursor_ = i + 1;
-        if (cursor_ == entries_.size()) cursor_ = 0, laps_ += few_ < entries_.size() && entries_.size() < lap_;
+        if (cursor_ == entries_.size()) cursor_ = 0, laps_ += 2 * few_ <= entries_.size() && entries_.size() < lap_;
         __builtin_prefetch(&entries_[cursor_].at->returned);
         return i;
     }

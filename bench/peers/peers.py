@@ -103,9 +103,13 @@ def shmem_jobs(o):
 def message_jobs(o):
     batch = ['-t', '0.003' if o.quick else '0.02', *(['-i', o.i] if o.i else []), *(['-x', o.x] if o.x else [])]
     sized = [*batch, '-m', o.m or ('1:65536' if o.quick else '1:4194304')]
+    longest = [*batch, '-m', o.m or ('1:65536' if o.quick else '1:16777216')]
+    some = [*batch, '-m', o.m or ('8:65536' if o.quick else '8:1048576')]
     large = [*batch, '-m', '65536:65536' if o.quick else '4096:4194304']
     few, many = numbers_of_ranks(o), (2, 8) if o.quick else (2, 16, 64, 128)
-    yield from ((w, 2, [*sized, w]) for w in ('latency', 'bw', 'bibw', 'exchange', 'errand'))
+    yield from ((w, 2, [*longest, w]) for w in ('latency', 'exchange', 'errand')) # windows of as much are longer than a turn is
+    yield from ((w, 2, [*sized, w]) for w in ('bw', 'bibw'))
+    yield from ((w, few[1], [*some, w]) for w in ('latency', 'bw', 'bibw', 'exchange')) # of two among more
     yield 'rate', 2, [*batch, 'rate']
     yield 'overlap', 2, [*large, 'overlap']
     yield from (('ioverlap', n, [*batch, '-m', '1:65536' if o.quick else '1:1048576', 'ioverlap']) for n in few)
@@ -276,7 +280,8 @@ def table(rows, names):
     return lines
 
 
-HEADLINES = [('latency', 2, 8), ('latency', 2, 4096), ('latency', 2, 65536), ('latency', 2, 1 << 20), ('rate', 2, 8), ('bw', 2, 1 << 20), ('bibw', 2, 1 << 20),
+HEADLINES = [('latency', 2, 8), ('latency', 2, 4096), ('latency', 2, 65536), ('latency', 2, 1 << 20), ('latency', 2, 1 << 24), ('latency', 4, 65536),
+             ('rate', 2, 8), ('bw', 2, 1 << 20), ('bw', 4, 4096), ('bibw', 2, 1 << 20),
              ('exchange', 2, 8), ('exchange', 2, 65536), ('errand', 2, 65536), ('isend_irecv_waitall', 2, 8), ('persistent', 2, 8), ('waitany_16', 2, 8),
              ('vector', 2, 1024), ('scan', 4, 8), ('alltoallv', 2, 8), ('lock_put', 2, 8),
              ('barrier', 2, 0), ('barrier', 8, 0), ('allreduce', 2, 8), ('allreduce', 2, 1 << 20), ('allreduce', 8, 1 << 20), ('bcast', 8, 1 << 20),

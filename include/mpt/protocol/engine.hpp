@@ -291,7 +291,7 @@ private:
     void read_loan(rank from, std::uint64_t loan, std::uint64_t size, delivery const& d) noexcept;
     template <class E>
     static void copy_lent(std::uint64_t loan, delivery const& d, std::uint64_t got, std::span<std::byte const> piece) noexcept;
-    void await_writer() noexcept;
+    void await_writer(bool first) noexcept;
     void read_begun(rank from, std::uint64_t loan, std::uint64_t size, delivery const& d, std::uint64_t there) noexcept;
     void read_lent(op kind, rank from, std::uint64_t loan, std::uint64_t size, delivery const& d,
                    std::uint64_t there) noexcept {

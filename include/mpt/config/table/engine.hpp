@@ -48,7 +48,7 @@ consteval auto rows_of_engine() {
         count ("MPT_LOANS", 64, 1, 4096, job, "buffers of a lane that E1 lends, of each of two lengths, and where those of MPT_LOAN_BYTES have 64K, of lengths between, some of them many times as many", guess),
         size  ("MPT_LOAN_BYTES", 64_KiB, 256_B, 1_MiB, job, "bytes of one such buffer", measured),
         size  ("MPT_AWAITED_MAX", 4_MiB, 0_B, 16_MiB, job,
-            "largest message sent through buffers that two ranks pass to and fro; with MPT_EAGER_MAX below MPT_LOAN_BYTES none is longer than that", measured),
+            "largest message sent through buffers that two ranks pass to and fro, 512K at most where ranks share CPUs; with MPT_EAGER_MAX below MPT_LOAN_BYTES none is longer than that", measured),
         size  ("MPT_UNEXPECTED_MAX", 16_MiB, 0_B, 1024_GiB, local,
             "unexpected payload kept per lane; beyond it senders are asked for rendezvous", guess),
 

@@ -56,11 +56,12 @@ void engine<World, Route, Use>::read_loan(rank from, std::uint64_t loan, std::ui
     });
 }
 
-/// Whoever wants our CPU has it: it may be the writer. If so, it does not copy at once with us again so soon.
-template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::await_writer() noexcept {
+/// Whoever wants our CPU has it: it may be the writer. Each first one tells, as a wait's does, so that what we send is not copied by both at once
+/// again so soon.
+template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::await_writer(bool first) noexcept {
     auto const left = world_.now();
     world_.yield();
-    if (limits_.yields) limits_.yields->took(world_.now() - left);
+    if (first && limits_.scarce && limits_.yields) limits_.yields->took(world_.now() - left);
 }
 
 /// A loan that its sender is still writing, or was when it said so: what is there of it, until all that is wanted is; of a passed one, until all
@@ -85,7 +86,7 @@ void engine<World, Route, Use>::read_begun(rank from, std::uint64_t loan, std::u
                     copy_lent<E>(loan, d, got, data.subspan(got, more - got));
                     got = more;
                 } else if (there < awaited) {
-                    if (++in_vain % patience == 0) await_writer();
+                    if (++in_vain % patience == 0) await_writer(in_vain == patience);
                     else world_.pause();
                 }
             }
@@ -137,7 +138,7 @@ bool engine<World, Route, Use>::is_awaited([[maybe_unused]] E& wire, [[maybe_unu
 
 /// May a message go by a loan? One that is too long for the usual buffers does where its receiver reads it while it is written, or writes to
 /// us meanwhile: that is as fast as memory is, and needs no answer first. So does one of up to 512 KiB where ranks share CPUs, whole: there each
-/// answer is a turn. Who has lowered MPT_EAGER_MAX wants rendezvous.
+/// answer is a turn. But no layout, which is copied once if it is announced. Who has lowered MPT_EAGER_MAX wants rendezvous.
 /// origin: latency, half way, AMD EPYC, Zen 5, by rendezvous / by one loan: 64 KiB 1.48 / 1.28 us, 128 KiB 2.59 / 2.29, 256 KiB
 /// 4.84 / 4.30, 512 KiB 8.78 / 8.37. Two ranks that send to each other at once, AMD EPYC, Zen 4: 128 KiB 10.5 to 25 / 8.0 us, 256 KiB 20 to 28 / 16.6,
 /// 512 KiB 42 / 33.5, 1 MiB 88 / 68, 2 MiB 195 / 154; but windows of 2 and 4 MiB both ways 25 / 23 GB/s. Ranks that
@@ -149,7 +150,7 @@ bool engine<World, Route, Use>::fits_loan(E& wire, source const& data) noexcept 
     if (n <= wire.max_loan()) return n <= limits_.eager_max;
     if constexpr (transport_passing<E>)
         return n <= wire.max_passed() && n <= limits_.pipeline_max && limits_.eager_max >= wire.max_loan() &&
-               (piece_of<E>(n, data) < n || (limits_.scarce && n <= limits_.longest_shared));
+               (piece_of<E>(n, data) < n || (limits_.scarce && n <= limits_.longest_shared && data.is_contiguous()));
     else return false;
 }
 

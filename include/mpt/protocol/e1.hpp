@@ -26,8 +26,8 @@
 ///             MPT_AWAITED_MAX bytes where it is long.
 ///   Cost      1 frame, 2 copies.
 ///   Limit     the transport lends (transport_lending); size <= MPT_EAGER_MAX and one loan. Up to MPT_AWAITED_MAX where there is a passed
-///             buffer, and both ranks may copy at once, and up to 512 KiB where ranks share CPUs; who lowers MPT_EAGER_MAX below a loan wants rendezvous. What may be read where it lies (see
-///             engine::may_be_read) goes so up to MPT_EAGER_READABLE.
+///             buffer, and both ranks may copy at once, and up to 512 KiB, in one piece, where ranks share CPUs; who lowers MPT_EAGER_MAX below
+///             a loan wants rendezvous. What may be read where it lies (see engine::may_be_read) goes so up to MPT_EAGER_READABLE.
 ///   Tests     test/protocol_e1_test.cpp
 #pragma once
 #include <mpt/protocol/machine.hpp>

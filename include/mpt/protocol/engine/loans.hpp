@@ -141,9 +141,9 @@ bool engine<World, Route, Use>::is_awaited([[maybe_unused]] E& wire, [[maybe_unu
 /// answer is a turn. But no layout, which is copied once if it is announced. Who has lowered MPT_EAGER_MAX wants rendezvous.
 /// origin: latency, half way, AMD EPYC, Zen 5, by rendezvous / by one loan: 64 KiB 1.48 / 1.28 us, 128 KiB 2.59 / 2.29, 256 KiB
 /// 4.84 / 4.30, 512 KiB 8.78 / 8.37. Two ranks that send to each other at once, AMD EPYC, Zen 4: 128 KiB 10.5 to 25 / 8.0 us, 256 KiB 20 to 28 / 16.6,
-/// 512 KiB 42 / 33.5, 1 MiB 88 / 68, 2 MiB 195 / 154; but windows of 2 and 4 MiB both ways 25 / 23 GB/s. Ranks that
-/// share CPUs, Zen 4, halos around a ring, by rendezvous / whole: 4 ranks on 2 CPUs, 128 KiB 43 / 29 us, 512 KiB 152 / 122; 8 ranks 96 / 69 and 634 / 301;
-/// half way where somebody wants the CPUs, 128 KiB 19 / 6.8, 512 KiB 43 / 28
+/// 512 KiB 42 / 33.5, 1 MiB 88 / 68, 2 MiB 195 / 154; but windows of 2 and 4 MiB both ways 25 / 23 GB/s. Halos
+/// around a ring where ranks share CPUs, Zen 4, by rendezvous / whole: 4 ranks on 2 CPUs, 128 KiB 43 / 29 us, 512 KiB 152 / 122; 8 ranks
+/// 96 / 69 and 634 / 301; half way where somebody wants the CPUs, 128 KiB 19 / 6.8, 512 KiB 43 / 28
 template <class World, class Route, protocol_set Use> template <class E>
 bool engine<World, Route, Use>::fits_loan(E& wire, source const& data) noexcept {
     auto const n = data.size();

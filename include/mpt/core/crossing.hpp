@@ -45,26 +45,6 @@ template <bool Own> void copy_ahead(std::byte* to, std::byte const* from, std::s
     copy_bytes(to + at, from + at, n - at);
 }
 
-/// The same into memory, not into a cache, but for the ends: less than 64 bytes, and than 256.
-/// origin: chunks of 32 KiB from 4 MiB to 16 and 64 MiB of one's own, AMD EPYC, Zen 4, 32 MiB of common cache, GB/s: ahead by 1 KiB into the
-/// caches 16 and 10, by string copy 26 and 12, around them ahead by 1 KiB 26 and 16, by 2 KiB 26 and 23, by 4 KiB 26 and 25; to 8 MiB 32, 37, 26
-inline void copy_past(std::byte* to, std::byte const* from, std::size_t n) noexcept {
-    if constexpr (processor::stores_around && !detail::sanitized) {
-        constexpr std::size_t ahead = 4_KiB, step = 4 * cache_line;
-        auto at = std::min(n, (cache_line - reinterpret_cast<std::uintptr_t>(to) % cache_line) % cache_line);
-        copy_bytes(to, from, at);
-        for (std::size_t k = at; k < std::min(n, ahead); k += cache_line) __builtin_prefetch(from + k, 0, 3);
-        for (; at + step <= n; at += step) {
-            if (at + ahead + step <= n)
-                for (std::size_t k = 0; k < step; k += cache_line) __builtin_prefetch(from + at + ahead + k, 0, 3);
-            for (std::size_t k = 0; k < step; k += processor::around) processor::store_around(to + at + k, from + at + k);
-        }
-        copy_bytes(to + at, from + at, n - at);
-        return native_fences::drain();
-    }
-    copy_ahead<false>(to, from, n);
-}
-
 /// What is shorter the processor fetches by itself.
 inline constexpr std::size_t least_ahead = 1_KiB;
 
@@ -73,18 +53,33 @@ inline void fetch_ahead(std::byte const* from, std::size_t n) noexcept {
     for (std::size_t at = 0; at < n; at += cache_line) __builtin_prefetch(from + at, 0, 3);
 }
 
-/// Into memory, not into a cache; but for what is not a whole line.
-inline void copy_around(std::byte* to, std::byte const* from, std::size_t n) noexcept {
-    if constexpr (processor::stores_around && !detail::sanitized) {
+namespace detail {
+
+/// Into memory, not into a cache; but for what is not a whole line. Ahead: lines are fetched so many bytes ahead; 0: none are.
+template <std::size_t Ahead> void copy_around(std::byte* to, std::byte const* from, std::size_t n) noexcept {
+    if constexpr (processor::stores_around && !sanitized) {
         auto at = std::min(n, (cache_line - reinterpret_cast<std::uintptr_t>(to) % cache_line) % cache_line);
         copy_bytes(to, from, at);
-        for (; at + cache_line <= n; at += cache_line)
+        fetch_ahead(from, std::min(n, Ahead));
+        for (; at + cache_line <= n; at += cache_line) {
+            if (Ahead != 0 && at + Ahead < n) __builtin_prefetch(from + at + Ahead, 0, 3);
             for (std::size_t k = 0; k < cache_line; k += processor::around) processor::store_around(to + at + k, from + at + k);
+        }
         copy_bytes(to + at, from + at, n - at);
         return native_fences::drain();
     }
-    copy_bytes(to, from, n);
+    if constexpr (Ahead != 0) copy_ahead<false>(to, from, n);
+    else copy_bytes(to, from, n);
 }
+
+} // namespace detail
+
+/// What is at hand, to who is far.
+inline void copy_around(std::byte* to, std::byte const* from, std::size_t n) noexcept { detail::copy_around<0>(to, from, n); }
+/// What another core has, to where the caches hold nothing.
+/// origin: chunks of 32 KiB from 4 MiB to 16 and 64 MiB of one's own, AMD EPYC, Zen 4, 32 MiB of common cache, GB/s: ahead by 1 KiB into the
+/// caches 16 and 10, by string copy 26 and 12, around them ahead by 1 KiB 26 and 16, by 2 KiB 26 and 23, by 4 KiB 26 and 25; to 8 MiB 32, 37, 26
+inline void copy_past(std::byte* to, std::byte const* from, std::size_t n) noexcept { detail::copy_around<4_KiB>(to, from, n); }
 
 /// What one rank knows of the way to one peer.
 class crossing {

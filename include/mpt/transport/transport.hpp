@@ -271,13 +271,11 @@ concept transport_passing = transport_lending<E> && requires(E& e, rank p, std::
 ///
 ///   e.copy_in(p, l, at, from, n)    -    n bytes into the loan, from its byte `at` on
 ///   E::copy_out(ref, to, from, n)   -    n bytes of what borrow() gave
-///   E::copy_past(ref, to, from, n)  -    the same, to memory that the caches do not hold
 template <class E>
 concept transport_copying =
     transport_lending<E> && requires(E& e, rank p, std::size_t n, std::uint64_t ref, typename E::loan l, std::byte* b) {
         { e.copy_in(p, l, n, b, n) } noexcept;
         { E::copy_out(ref, b, b, n) } noexcept;
-        { E::copy_past(ref, b, b, n) } noexcept;
     };
 
 /// One whose loans are read while they are written.

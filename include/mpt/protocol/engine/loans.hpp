@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <mpt/core/crossing.hpp>
 #include <mpt/protocol/engine.hpp>
 
 namespace mpt::inline v0::protocol {
@@ -37,8 +38,7 @@ void engine<World, Route, Use>::copy_lent([[maybe_unused]] std::uint64_t loan, d
     if constexpr (transport_copying<E>)
         if (d.into.is_contiguous()) {
             auto* const to = d.into.data() + d.offset + got;
-            return d.past ? E::copy_past(loan, to, piece.data(), piece.size())
-                          : E::copy_out(loan, to, piece.data(), piece.size());
+            return d.past ? copy_past(to, piece.data(), piece.size()) : E::copy_out(loan, to, piece.data(), piece.size());
         }
     d.into.write(d.offset + got, piece);
 }
@@ -59,9 +59,10 @@ void engine<World, Route, Use>::read_loan(rank from, std::uint64_t loan, std::ui
 /// Whoever wants our CPU has it: it may be the writer. Each first one tells, as a wait's does, so that what we send is not copied by both at once
 /// again so soon.
 template <class World, class Route, protocol_set Use> void engine<World, Route, Use>::await_writer(bool first) noexcept {
+    if (!first || !limits_.scarce || !limits_.yields) return world_.yield();
     auto const left = world_.now();
     world_.yield();
-    if (first && limits_.scarce && limits_.yields) limits_.yields->took(world_.now() - left);
+    limits_.yields->took(world_.now() - left);
 }
 
 /// A loan that its sender is still writing, or was when it said so: what is there of it, until all that is wanted is; of a passed one, until all

@@ -132,9 +132,6 @@ public:
         if (is_passed(ref)) copy_ahead<true>(to, from, n);
         else copy_ahead<false>(to, from, n);
     }
-    static void copy_past(std::uint64_t, std::byte* to, std::byte const* from, std::size_t n) noexcept {
-        mpt::copy_past(to, from, n);
-    }
 
 private:
     /// So many loans at once are no window: among more than two ranks, one to each, and then some.

@@ -27,8 +27,8 @@
 ///   Laps     What the reader has in its cache is slow to write again, and faster where other lines have driven it out to a common one. So
 ///            the pool grows, too, each time that its buffers were lent 15 or 16 times, to `lap` buffers: by then a buffer has gained as much as
 ///            its pages cost both ranks (0.6 ms a MiB; 0.3 us a loan of 4 KiB). But while `few` were enough, by need alone: what is
-///            written when the last ones have been read stays in the caches then, and in one where the ranks share a CPU. What doubled from `few` on
-///            was too little by then.
+///            written when the last ones have been read stays in the caches then, and in one where the ranks share a CPU. They were too few
+///            when there are twice as many, for it doubles.
 ///   Memory   none at first; grows by doubling, later by less, where much memory is free. Never gives back.
 ///   Cost     lend and give back are O(1): at most `glances` buffers are looked at in one call.
 ///   Tests    test/transport_smp_pool_test.cpp, test/model/loan_model_test.cpp

@@ -83,8 +83,11 @@ std::uint64_t answers_by(op kind, engine_limits const& limits) {
     std::thread sender{[&] {
         for (int i = 0; i < rounds; ++i) {
             auto const data = data_of(i);
-            std::byte question{};
-            while (!all[0].receive_now(1, here, i, &question, 1)) std::this_thread::yield();
+            std::vector<std::byte> question(1);
+            auto* const asked = start_receive(all[0], 1, i, question); // it may be kept already, so no receive_now
+            while (!asked->complete)
+                if (all[0].progress() == 0) std::this_thread::yield();
+            all[0].drop(*asked);
             if (all[0].send_now(1, here, i, data.data(), data.size())) continue;
             auto* const s = start_send(all[0], 1, i, data);
             while (!s->complete)

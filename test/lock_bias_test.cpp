@@ -1,6 +1,7 @@
 #include <mpt/lock/bias.hpp>
 
 #include <atomic>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -30,12 +31,13 @@ struct counting : mpt::world::threads {
     };
     static int barriers() { return std::exchange(atomics::fences::heavy_ones, 0); }
 };
-using bias = mpt::lock::bias<counting, 4>;
+using bias = mpt::lock::bias<counting, 4, 64, 1>; // a seat
+using bias_of_two = mpt::lock::bias<counting, 4, 64, 2>;
 
-constexpr std::uint64_t ann = 11, bob = 12;
+constexpr std::uint64_t ann = 11, bob = 12, cid = 13;
 constexpr counting world{};
 
-void leave_as_holder(bias& b, std::uint64_t who, int times) {
+template <class Bias> void leave_as_holder(Bias& b, std::uint64_t who, int times) {
     for (int i = 0; i < times; ++i) b.earn(who, sleeper);
 }
 
@@ -90,6 +92,80 @@ TEST(bias, is_taken_away_by_one_heavy_barrier_and_earned_again_in_twice_the_time
         ASSERT_TRUE(b.enter(ann));
         b.leave();
     }
+}
+
+TEST(bias, has_as_many_favourites_as_seats_of_whom_one_may_enter) {
+    bias_of_two b;
+    b.grant(ann, sleeper);
+    ASSERT_TRUE(b.enter(ann));
+    b.leave();
+    b.revoke(world, bob, sleeper);
+    leave_as_holder(b, bob, 7);
+    EXPECT_FALSE(b.enter(bob)) << "ann was revoked, so eight times";
+    leave_as_holder(b, bob, 1);
+    EXPECT_FALSE(b.enter(ann));
+    ASSERT_TRUE(b.enter(bob)) << "ann may be about to enter, on her seat";
+    EXPECT_TRUE(b.seems_taken());
+    EXPECT_FALSE(b.holds(ann));
+    EXPECT_TRUE(b.holds(bob));
+    EXPECT_FALSE(b.enter_again(ann));
+    ASSERT_TRUE(b.enter(bob));
+    EXPECT_FALSE(b.try_revoke(ann, sleeper));
+    b.leave(), b.leave();
+    b.revoke(world, cid, sleeper);
+    b.grant(cid, sleeper);
+    EXPECT_FALSE(b.enter(cid)) << "ann and bob may both be about to enter";
+    b.revoke(world, ann, sleeper); // she comes by the lock's own ways
+    leave_as_holder(b, ann, 1);
+    b.grant(cid, sleeper);
+    ASSERT_TRUE(b.enter(cid)) << "on the seat that was ann's";
+    EXPECT_FALSE(b.enter(ann));
+    EXPECT_FALSE(b.enter(bob));
+    b.leave();
+}
+
+TEST(bias, gives_a_favourite_its_own_seat_again) {
+    bias_of_two b;
+    for (int i = 0; i < 10; ++i) {
+        b.grant(ann, sleeper);
+        ASSERT_TRUE(b.enter(ann)) << i;
+        b.leave();
+        EXPECT_EQ(b.stays(), static_cast<std::uint64_t>(i) + 1) << "it has the first seat, whose numbers begin with 0";
+        b.revoke(world, bob, sleeper);
+        b.grant(bob, sleeper);
+        ASSERT_TRUE(b.enter(bob)) << i;
+        b.leave();
+        b.revoke(world, ann, sleeper);
+    }
+}
+
+TEST(bias, says_another_number_each_time_a_favourite_has_left_on_whatever_seat) {
+    bias_of_two b;
+    std::set<std::uint32_t> said{static_cast<std::uint32_t>(b.stays())};
+    auto const come_and_go = [&](std::uint64_t who) {
+        b.revoke(world, who, sleeper);
+        b.grant(who, sleeper);
+        for (int i = 0; i < 100; ++i) {
+            ASSERT_TRUE(b.enter(who));
+            b.leave();
+            EXPECT_TRUE(said.insert(static_cast<std::uint32_t>(b.stays())).second);
+        }
+    };
+    for (int i = 0; i < 10; ++i) come_and_go(ann), come_and_go(bob);
+}
+
+TEST(bias, is_known_by_numbers_that_differ_in_their_lower_bits_alone) {
+    constexpr std::uint64_t process = std::uint64_t{0x155} << 53, first = process | 0x7f8825914, second = process | 0x7f8825136;
+    mpt::lock::bias<counting, 4> b;
+    b.grant(first, sleeper);
+    EXPECT_FALSE(b.enter(second));
+    ASSERT_TRUE(b.enter(first));
+    b.leave();
+    b.revoke(world, second, sleeper);
+    b.grant(second, sleeper);
+    EXPECT_FALSE(b.enter(first));
+    ASSERT_TRUE(b.enter(second));
+    b.leave();
 }
 
 TEST(bias, has_one_favourite_until_that_comes_by_the_locks_own_ways) {

@@ -1,6 +1,7 @@
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <functional>
 #include <set>
 #include <thread>
 
@@ -551,6 +552,62 @@ TEST(stack_lane, yields_that_take_time_slices_are_given_up_for_sleep_and_tried_a
             EXPECT_EQ(yields_of_wait(), 2);
             for (int i = 0; i < 8; ++i) EXPECT_EQ(yields_of_wait(), 0) << "a short yield forgets";
         });
+    }
+}
+
+/// Threads of a rank wait on a lane: one at its bell, until it leaves, one in a berth, and this one.
+TEST(stack_lane, where_all_others_lie_in_berths_a_thread_yields_though_yields_were_dear) {
+    test::watchdog const guard{"the last of three threads that wait"};
+    static constexpr nanoseconds at_bell{1'000'000}, in_berth{16'000'000}; // naps; those of the lane's lock are longer
+    static std::atomic<std::int64_t> slice;
+    static thread_local bool is_last = false;
+    static thread_local int yields, naps;
+    struct busy_world : steady_world {
+        void yield() const noexcept { ++yields, asked += slice; }
+        void wait(native_atomics::atomic<std::uint32_t>& word, std::uint32_t seen, nanoseconds d) const noexcept {
+            if (is_last && d == at_bell) return static_cast<void>(++naps);
+            steady_world::wait(word, seen, d == in_berth ? nanoseconds::max() : d); // there until it is roused
+        }
+    };
+    using stack_type = stack<busy_world>;
+    /// The last one's, after its first look: the other one at the bell leaves.
+    struct after_look final : wait_hook {
+        std::function<void()> first_leaves;
+        bool has_looked = false, is_over = false, was_late = false;
+        std::size_t look() noexcept override {
+            if (!is_last || !has_looked || std::exchange(is_over, true)) return 0;
+            was_late = yields + naps != 0; // another thread was in the hooks until now
+            first_leaves();
+            yields = naps = 0;
+            return 0;
+        }
+    };
+    auto const v = config::values{}.set<"MPT_SPIN">("10").set<"MPT_NAP">("1000");
+    for (std::int64_t const then : {0, 4'000'000}) {
+        bool again = true;
+        while (again)
+            local_job<stack_type>(1, v, [&again, then](environment<stack_type>& env) {
+                auto& lane = env.native().lane_at(0);
+                slice = 4'000'000;
+                std::atomic<bool> leaves{false};
+                std::thread first{
+                    [&] { lane.wait({wait_for::probe}, [&](auto&) { return leaves.load(); }); }}; // no request: at the bell
+                while (lane.may_yield()) std::this_thread::yield();
+                std::thread second{[&] { EXPECT_EQ(env.world().template recv<int>(0, 2), 2); }};
+                while (!lane.enter([](auto& e) { return e.berths().is_alone_up(); })) std::this_thread::yield();
+                after_look hook;
+                hook.first_leaves = [&] { leaves = true, first.join(), slice = then; };
+                env.native().hooks().add(hook);
+                yields = naps = 0, is_last = true;
+                lane.wait({wait_for::probe},
+                          [&](auto&) { return hook.has_looked = true, hook.is_over && (naps >= 3 || yields > 1000); });
+                is_last = false;
+                env.native().hooks().remove(hook);
+                again = hook.was_late;
+                if (!again) { EXPECT_EQ(yields, then == 0 ? 200 : 1) << "until one takes a slice; then it sleeps"; }
+                env.world().send(2, 0, 2);
+                second.join();
+            });
     }
 }
 

@@ -27,6 +27,7 @@ TEST(berths, let_nobody_lie_down_while_nobody_else_looks) {
     ASSERT_NE(b, nullptr);
     EXPECT_NE(number, 0u);
     EXPECT_EQ(all.looking(), 1u);
+    EXPECT_TRUE(all.is_alone_up());
     std::uint32_t other = 0;
     EXPECT_EQ(all.take(other), nullptr) << "the last that looks";
     all.rouse(world_, number);
@@ -34,6 +35,9 @@ TEST(berths, let_nobody_lie_down_while_nobody_else_looks) {
     b->sleep(world_, nanoseconds::max()); // who was roused does not sleep
     EXPECT_TRUE(all.leave(*b));
     EXPECT_EQ(all.looking(), 2u);
+    EXPECT_FALSE(all.is_alone_up());
+    all.go(world_);
+    EXPECT_FALSE(all.is_alone_up()) << "nobody else waits";
 }
 
 TEST(berths, a_sleep_that_nobody_ends_ends_by_itself_and_who_lay_there_looks) {

@@ -38,6 +38,20 @@ TEST(wait_yields, a_short_one_forgets_the_long_ones) {
     EXPECT_EQ(waits_without(y), 8u);
 }
 
+TEST(wait_yields, are_worth_a_try_until_that_was_in_vain_and_again_once_one_is_short) {
+    wait::yields y;
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_TRUE(y.are_worth_a_try());
+        EXPECT_FALSE(y.took(wait::yields::slice));
+        EXPECT_TRUE(y.took(wait::yields::slice));
+        EXPECT_TRUE(y.are_worth_a_try()) << "nobody has tried";
+        y.tried_in_vain();
+        EXPECT_TRUE(y.took(wait::yields::slice));
+        EXPECT_FALSE(y.are_worth_a_try());
+        EXPECT_FALSE(y.took(nanoseconds{1}));
+    }
+}
+
 TEST(wait_yields, of_ranks_that_share_a_cpu_may_take_the_turns_of_all_others) {
     auto const takes = [](wait::yields&& y, nanoseconds t) { return y.took(t), y.took(t); };
     EXPECT_TRUE(takes(wait::yields{1}, wait::yields::slice));

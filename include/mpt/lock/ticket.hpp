@@ -50,7 +50,7 @@
 ///   Mutex   by_mutex(), before the first use, puts the system's mutex in the place of tickets and bells, for who asks for it at run
 ///           time (MPT_TICKET): in the order that the system likes. Nobody earns a bias there; a favoured caller has it until
 ///           another comes, and pays nothing for that choice.
-///   Memory  four lines, the bells and the places; shared memory is fine: the owner's number is unique on the machine. A mode that is not
+///   Memory  four lines, the seats, the bells and the places; shared memory is fine: the owner's number is unique on the machine. A mode that is not
 ///           `both` says that one process alone takes the lock, and has registered (core/fences.hpp).
 ///   Limit   A release still looks at its bell after the next holder may have come: the lock's memory outlives the last
 ///           release. At most 2^32 - 1 threads wait. A holder that dies keeps the lock.
@@ -77,13 +77,13 @@ namespace mpt::inline v0::lock {
 /// Passes: how often a waiter that yields may be passed by. Places: where waiters say that they yield: more than there may be waiters, for
 /// who finds its place taken stays in line. Keeps: how often in a row a holder comes back before others: a millisecond or so of short
 /// passes, where nobody claims its turn. Grace: looks, half a microsecond, before the first for a turn that was kept.
-/// Streak, Vain, Stay, Gone, Tries, Settled: see Tenant; Stay and Gone are microseconds. Vain: longer than the answer to a window of
+/// Seats: of favourites, see lock/bias.hpp. Streak, Vain, Stay, Gone, Tries, Settled: see Tenant; Stay and Gone are microseconds. Vain: longer than the answer to a window of
 /// messages takes. origin: windows of 64 by 2, 4, 8, 16 threads of two ranks, Intel Xeon, two far CPUs, M/s, 128 / 512: 7.2 / 8.1, 7.9 / 8.3,
 /// 7.7 / 8.1, 6.8 / 8.3
 template <std::uint32_t Spins = 4000, std::uint32_t Yields = 200, std::uint32_t Bells = 8, std::uint32_t Patience = 256,
           std::uint32_t Passes = 16, std::uint32_t Places = 64, std::uint32_t Keeps = 16384, std::uint32_t Grace = 512,
           std::uint32_t Streak = 8, std::uint32_t Vain = 512, std::uint32_t Stay = 300, std::uint32_t Gone = 5,
-          std::uint32_t Tries = 512, std::uint32_t Settled = 64>
+          std::uint32_t Tries = 512, std::uint32_t Settled = 64, std::uint32_t Seats = 32>
 struct basic_ticket {
     static_assert(Bells > 0 && (Bells & (Bells - 1)) == 0, "mpt::lock::ticket: the number of bells is a power of two");
     using kind = mpt::kind::lock;
@@ -121,7 +121,7 @@ struct basic_ticket {
         bool in_vain_ = false;
         std::uint32_t vain_at_ = 0;   // of a tenant that has the bias: which stay was in vain last
         fence_mode mode_, bias_mode_; // the latter the holder's
-        bias<World, Patience, Settled> bias_{};
+        bias<World, Patience, Settled, Seats> bias_{};
         [[no_unique_address]] World world_;
         std::array<world::bell<World>, Bells> bells_{};
         ticket_places<World, Places> places_{};

@@ -85,7 +85,7 @@ public:
         auto const busy = taken && !crowd_->is_empty(); // who takes them may wait here, too
         typename Stack::wait_type w{idle ? unshared(facts()) : busy ? in_company() : taken ? shared(facts()) : facts()};
         bool spins = true;
-        bool yielded = false; // since something moved
+        manners m;
         telling said{job_.record(job_.me()).waiting, world_};
         company others{here_, *crowd_};
         presence_type here{engine_.berths(), world_, lock_};
@@ -107,7 +107,7 @@ public:
                 moved = serve_now(turns / apart, spins, here);
             if (moved != 0) {
                 w.reset();
-                yielded = false;
+                m.yielded = m.all_the_same;
                 continue;
             }
             if (turns % 1024 == 0) [[unlikely]] {
@@ -122,9 +122,9 @@ public:
             give_up(lock_);
             if (step == wait_step::sleep) turns |= apart - 1; // the next look is at all
             said.tell(about);
-            if (step == wait_step::yield) give_way(w, yielded);
+            if (step == wait_step::yield) give_way(w, m);
             else if (step == wait_step::pause) world_.pause();
-            else if (fall_asleep(w, done, over, here)) break;
+            else if (fall_asleep(w, done, over, here, m)) break;
         }
     }
 
@@ -310,68 +310,20 @@ private:
         return spins ? serve(*all_[turn % all_.size()], whom::unattended, &here) : serve(whom::unattended, &here);
     }
     wait_facts in_company() noexcept { return among_others(facts(), static_cast<std::uint32_t>(world_.now().count())); }
-    /// A yield of a wait, which sleeps from now on if it took a time slice, or one did lately: asked by the first of a row.
-    void give_way(typename Stack::wait_type& w, bool& in_row) noexcept {
-        if (facts().yields == ~std::uint32_t{0}) return static_cast<void>(give_way()); // who is told to yield for ever does so
-        bool dear = !std::exchange(in_row, true) && yields_.are_dear();
-        if (!dear) {
-            dear = yields_.took(give_way());
-            auto const n = looks_of(facts(), yields_.were_idle());
-            if (n != looks()) looks_.store(n, std::memory_order_relaxed); // order: as above
-        }
-        if (dear) [[unlikely]]
-            w = typename Stack::wait_type{asleep(facts())};
-    }
+    // --- stack/lane/sleep.hpp -----------------------------------------------------------------------------------------------------
+    /// How a wait stands with yields.
+    struct manners {
+        bool yielded = false;      // since something moved
+        bool warned = false;       // it sleeps without one, for those of waits before it were dear
+        bool all_the_same = false; // it yields though it was warned: see stack/lane/sleep.hpp
+    };
+    void give_way(typename Stack::wait_type& w, manners& m) noexcept;
     /// True: done() said yes. Compiled once, and not for every wait.
     [[gnu::noinline]] bool fall_asleep(typename Stack::wait_type& w, function_ref<bool(engine_type&)> done,
-                                       protocol::request* over, presence_type& here) {
-        if (job_.launcher_gone()) [[unlikely]]
-            job_.follow_abort();
-        follow();
-        std::uint32_t armed = 0;
-        bool bell = false;
-        typename wait::berths<world_type>::berth* place = nullptr;
-        {
-            guard g{lock_};
-            here.come();
-            if (over && over->berth != 0) [[unlikely]]
-                over = nullptr; // another thread sleeps over it
-            bell = engine_.can_sleep();
-            if (bell && over && !over->complete) place = engine_.berths().take(over->berth);
-            if (place) bell = false;
-            if (bell) armed = engine_.arm(over);
-            bool const moved = bell && engine_.progress() != 0, yes = over ? over->complete : bell && done(engine_);
-            if (moved || yes) {
-                if (bell) engine_.disarm(over);
-                w.reset();
-                return yes && (!over || done(engine_)) && (here.go(), true);
-            }
-            show_kept(engine_.tables(), job_.record(job_.me()).kept);
-        }
-        bool const rank_sleeps = bell && all_.size() < 2 && !here_.is_crowded();
-        if (rank_sleeps) job_.fall_asleep();
-        auto const before = world_.now();
-        bool const out = bell && all_.size() > 1 && crowd_->look_out(); // one sleeper of a rank looks at all lanes early
-        if (place) place->sleep(world_, longest_nap(w.nap(), false));
-        else if (bell) engine_.sleep(world_, armed, longest_nap(w.nap(), out));
-        else return world_.sleep_for(a_break), false;
-        if (out) crowd_->look_no_more();
-        auto const slept = world_.now() - before;
-        if (rank_sleeps) job_.wake_up();
-        guard g{lock_};
-        if (bell) engine_.disarm(over);
-        else if (engine_.berths().leave(*place)) w.reset();
-        ++sleeps_, slept_ += slept;
-        return false;
-    }
-    /// Peers ring the bell of the lane they send on: with several lanes, look at the others now and then. And where a lane has no
-    /// bell (streams only), another thread that completes what this one waits for cannot wake it.
+                                       protocol::request* over, presence_type& here, manners& m);
+    static constexpr int soundly = 16;            // naps, of one in a berth: another one looks
     static constexpr nanoseconds a_break{50'000}; // also while something is under way that only our own steps move
-    static nanoseconds longest_nap(nanoseconds wished, bool looks_out) noexcept {
-        constexpr bool alone = std::is_same_v<typename Stack::lock_policy_type, lock::none> || engine_type::wakes_threads;
-        if constexpr (!alone) wished = std::min(wished, 20 * a_break);
-        return looks_out ? std::min(wished, 4 * a_break) : wished;
-    }
+    static nanoseconds longest_nap(nanoseconds wished, bool looks_out) noexcept;
 
     [[no_unique_address]] world_type world_;
     boot::job& job_;
@@ -396,3 +348,5 @@ private:
 };
 
 } // namespace mpt::inline v0
+
+#include <mpt/stack/lane/sleep.hpp>

@@ -76,6 +76,8 @@ public:
         return roused;
     }
     std::uint32_t looking() const noexcept { return looking_; }
+    /// One looks, and all others that wait lie down.
+    bool is_alone_up() const noexcept { return looking_ == 1 && !taken_.empty(); }
 
 private:
     bool add() noexcept {

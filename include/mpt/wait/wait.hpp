@@ -12,7 +12,7 @@
 ///   expression          returns      meaning
 ///   w.next()            wait_step    after one more empty poll: what now
 ///   w.reset()           -            a poll found something
-///   w.nap()             nanoseconds  longest sleep before the next look; never unbounded
+///   w.nap()             nanoseconds  longest sleep before the next look, of a thread for which no other looks; never unbounded
 ///
 ///   Measured here (docs/design.md): `pause` costs 22 ns and doubles a latency; a yield to another rank of the same CPU
 ///   0.63 us; a futex wake of an idle CPU 33-45 us. So: spin only on a CPU that is ours, then yield, and sleep only after

@@ -4,6 +4,8 @@
 ///                             t is a slice, twice in a row: no yields in this wait, nor in the next 8 of this object's; then one tells
 ///                             again, once: 8, 24, 56, ... up to 1024 waits, until one is short
 ///        are_dear()           asked by a wait that is about to yield: sleep in its place? By who polls: better not?
+///        are_worth_a_try()    asked by a wait that was told so and whose companions all sleep, who may have been those that took them: no more
+///                             once these yields took slices, too, until any is short
 ///        are_idle()           asked by a wait that would yield at once: the last four came back as if nobody else wanted this CPU. Look first?
 ///                             Yes 32 times, then one yields at once and tells again.
 ///        were_in_vain()       asked by who might copy with a peer at once: did the last four come back so? The peer runs elsewhere, then.
@@ -36,6 +38,7 @@ class yields {
     native_atomics::atomic<std::uint32_t> without_{0}; // waits yet to come that do without
     native_atomics::atomic<std::uint32_t> last_{0};    // how many those were the last time
     native_atomics::atomic<bool> once_{false};         // the last one took long
+    native_atomics::atomic<bool> hopeless_{false};     // see are_worth_a_try()
     native_atomics::atomic<std::uint32_t> idle_{0};    // waits yet to come that look first
     native_atomics::atomic<std::uint32_t> polls_{0};   // in a row that found nothing
     native_atomics::atomic<std::uint32_t> in_vain_{0}; // yields in a row that nobody took, up to `row`
@@ -63,7 +66,9 @@ public:
         if (t < long_) [[likely]] {
             if (last != 0) last_.store(0, std::memory_order_relaxed); // order: a hint
             if (once_.load(std::memory_order_relaxed)) [[unlikely]]
-                once_.store(false, std::memory_order_relaxed); // order: a hint
+                once_.store(false, std::memory_order_relaxed);          // order: a hint
+            if (hopeless_.load(std::memory_order_relaxed)) [[unlikely]] // order: a hint
+                hopeless_.store(false, std::memory_order_relaxed);
             return false;
         }
         if (last == 0 && !once_.exchange(true, std::memory_order_relaxed)) return false; // order: a hint
@@ -90,6 +95,8 @@ public:
         polls_.store(n < vain_polls ? n : 0, std::memory_order_relaxed); // order: a hint
         return n >= vain_polls;
     }
+    bool are_worth_a_try() const noexcept { return !hopeless_.load(std::memory_order_relaxed); } // order: a hint
+    void tried_in_vain() noexcept { hopeless_.store(true, std::memory_order_relaxed); }          // order: a hint
     /// Asked by the first yield of a row, or by the last of a row of polls.
     bool are_dear() noexcept { return is_one_of(without_); }
 

@@ -22,7 +22,7 @@ consteval auto rows_of_engine() {
         count ("MPT_YIELD", 200, 0, 1'000'000'000, local,
             "empty polls, each with a yield, before the first sleep; and as many more as MPT_SPIN has fewer while somebody wants the CPU", guess),
         count ("MPT_NAP", 2000, 1, 1'000'000, local,
-            "microseconds: the longest sleep before a waiting rank looks again", guess),
+            "microseconds: the longest sleep before a waiting rank looks again; of a thread beside another one that looks 16 times as long, a second at most", guess),
         word  ("MPT_WAIT", "auto", "auto|spin|yield|sleep", local,
             "the most a waiting rank does to give its CPU away; auto: by how scarce CPUs are", guess),
         word  ("MPT_FENCES", "auto", "auto|sleeper|both", job,

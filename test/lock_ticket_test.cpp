@@ -85,7 +85,7 @@ TEST(ticket, loses_no_wake_up_where_the_sleeper_pays_for_the_fence) {
 TEST(ticket, goes_on_when_its_numbers_wrap) {
     watchdog const dog{"wrapping tickets"};
     // The layout is the lock's own: next_ and serving_ open its first two lines.
-    alignas(line_pair) std::array<std::byte, 1024> memory{};
+    alignas(line_pair) std::array<std::byte, 2048> memory{};
     using type = without_tenants<>::type<patient>;
     static_assert(sizeof(type) <= sizeof memory);
     auto* const lock = ::new (memory.data()) type;
@@ -112,7 +112,7 @@ TEST(ticket, lets_a_favoured_caller_in_without_a_ticket_whatever_the_mode_and_ot
     if (mpt::native_fences::invisible) GTEST_SKIP() << "no bias under ThreadSanitizer";
     if (!register_heavy()) GTEST_SKIP() << "membarrier is refused here";
     watchdog const dog{"a favoured caller"};
-    alignas(line_pair) std::array<std::byte, 1024> memory{}; // the first word counts tickets, as above
+    alignas(line_pair) std::array<std::byte, 2048> memory{}; // the first word counts tickets, as above
     using type = lock::ticket::type<patient>;
     auto* const lock = ::new (memory.data()) type{patient{}, fence_mode::both};
     lock->favour_caller();

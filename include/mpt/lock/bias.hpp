@@ -127,8 +127,8 @@ public:
         return favourite_[seat].load(std::memory_order_relaxed) == me &&     // order: only our own store can read as `me`
                depth_of(inside_[seat].load(std::memory_order_relaxed)) != 0; // order: our own word
     }
-    /// Another number each time a favourite has left, one more for the same one; between two grants it does not change while nobody enters by plain stores. Anyone:
-    /// a hint.
+    /// Another number each time a favourite has left, one more for the same one; between two grants it does not change while nobody enters by
+    /// plain stores. Anyone: a hint.
     std::uint64_t stays() const noexcept {
         constexpr std::uint64_t far = 0x9e37'79b9; // from one seat's numbers to the next one's
         auto const seat = named();

@@ -44,14 +44,14 @@
 ///           writes 0 before it lets the lock go; whatever else it reads, it is not the holder.
 ///   Wake    no wake-up is lost, and yet no sleep is longer than 100 ms: a ringer that is stopped or killed between its two
 ///           steps, and a kernel that loses a wake-up, cost that much and do not hang anybody.
-///   Cost    by bias: two stores, some twenty instructions. By ticket, free: one read-modify-write to acquire; two stores and a
+///   Cost    by bias: two stores, some thirty instructions. By ticket, free: one read-modify-write to acquire; two stores and a
 ///           load to release, each of a line that is the holder's while nobody waits, and a full fence only where the node's mode
 ///           is fence_mode::both.
 ///   Mutex   by_mutex(), before the first use, puts the system's mutex in the place of tickets and bells, for who asks for it at run
 ///           time (MPT_TICKET): in the order that the system likes. Nobody earns a bias there; a favoured caller has it until
 ///           another comes, and pays nothing for that choice.
-///   Memory  four lines, the seats, the bells and the places; shared memory is fine: the owner's number is unique on the machine. A mode that is not
-///           `both` says that one process alone takes the lock, and has registered (core/fences.hpp).
+///   Memory  four lines, the seats, the bells and the places; shared memory is fine: the owner's number is unique on the machine. A mode
+///           that is not `both` says that one process alone takes the lock, and has registered (core/fences.hpp).
 ///   Limit   A release still looks at its bell after the next holder may have come: the lock's memory outlives the last
 ///           release. At most 2^32 - 1 threads wait. A holder that dies keeps the lock.
 ///   Tests   test/lock_ticket_test.cpp (conformance), test/model/ticket_model_test.cpp (every order is needed, none missing),
@@ -77,9 +77,9 @@ namespace mpt::inline v0::lock {
 /// Passes: how often a waiter that yields may be passed by. Places: where waiters say that they yield: more than there may be waiters, for
 /// who finds its place taken stays in line. Keeps: how often in a row a holder comes back before others: a millisecond or so of short
 /// passes, where nobody claims its turn. Grace: looks, half a microsecond, before the first for a turn that was kept.
-/// Seats: of favourites, see lock/bias.hpp. Streak, Vain, Stay, Gone, Tries, Settled: see Tenant; Stay and Gone are microseconds. Vain: longer than the answer to a window of
-/// messages takes. origin: windows of 64 by 2, 4, 8, 16 threads of two ranks, Intel Xeon, two far CPUs, M/s, 128 / 512: 7.2 / 8.1, 7.9 / 8.3,
-/// 7.7 / 8.1, 6.8 / 8.3
+/// Seats: of favourites, see lock/bias.hpp. Streak, Vain, Stay, Gone, Tries, Settled: see Tenant; Stay and Gone are microseconds. Vain: longer
+/// than the answer to a window of messages takes. origin: windows of 64 by 2, 4, 8, 16 threads of two ranks, Intel Xeon, two far CPUs,
+/// M/s, 128 / 512: 7.2 / 8.1, 7.9 / 8.3, 7.7 / 8.1, 6.8 / 8.3
 template <std::uint32_t Spins = 4000, std::uint32_t Yields = 200, std::uint32_t Bells = 8, std::uint32_t Patience = 256,
           std::uint32_t Passes = 16, std::uint32_t Places = 64, std::uint32_t Keeps = 16384, std::uint32_t Grace = 512,
           std::uint32_t Streak = 8, std::uint32_t Vain = 512, std::uint32_t Stay = 300, std::uint32_t Gone = 5,

@@ -20,7 +20,8 @@
 ///   Turns   Ranks that share a CPU and have much to copy take long, too, all of them together, now and then: that is no slice, and to
 ///           sleep then costs a wake-up for each message.
 ///           origin: alltoall of 16 ranks on 2 CPUs of an AMD EPYC, pieces of 16 KiB, 2.2 ms, 1.4 so, 0.9 where nobody sleeps
-///   Limit   where the system call alone takes more than `in_vain`, each CPU counts as taken, and none as idle.
+///   Limit   a short yield, whoever's on whatever CPU, forgets the long ones. Where the system call alone takes more than `in_vain`, each
+///           CPU counts as taken, and none as idle.
 ///   Order   all are hints: whoever is told wrongly yields or sleeps once more, or copies another way (protocol/engine/limits.hpp), and
 ///           nothing hangs on it.
 ///   Threads any, at once; short ones of one thread hide the long ones of another.

@@ -164,14 +164,12 @@ TEST(apart, a_rank_that_sleeps_is_in_nobodys_way) {
     allow(one);
     for (int i = 0; i < 100; ++i) job.keep_apart(); // two are seen on each
     meet_awake(world);
-    auto met = world.ibarrier();
-    if (world.rank() < 2) { // the others wait, and sleep soon
-        if (world.rank() == 1) {
-            go_elsewhere(job, all);
-            EXPECT_NE(::sched_getcpu(), first) << "the others' CPU is free";
-        }
-        while (!met.test()) std::this_thread::yield();
+    if (world.rank() == 1) { // 2 and 3 wait for it, and sleep soon; 0 asks
+        go_elsewhere(job, all);
+        EXPECT_NE(::sched_getcpu(), first) << "the others' CPU is free";
     }
+    auto met = world.ibarrier();
+    while (world.rank() < 2 && !met.test()) std::this_thread::yield();
     met.wait();
     allow(all);
 }

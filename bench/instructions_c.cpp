@@ -1,5 +1,6 @@
 // instructions_c - how many instructions messages of 8 bytes take through the C interface: MPI_Send and MPI_Recv, blocking; and a
-// message's share of a window of 64, begun by MPI_Isend and MPI_Irecv and completed by MPI_Waitall on either side.
+// message's share of a window of 64, begun by MPI_Isend and MPI_Irecv and completed by MPI_Waitall on either side; and persistent ones:
+// MPI_Start and MPI_Wait of a send, MPI_Start of a receive.
 //
 //     valgrind --tool=callgrind --toggle-collect=counted_NAME instructions_c NAME     (tools/check_instructions.py does it)
 //
@@ -44,6 +45,8 @@ extern "C" {
 [[gnu::noinline]] void counted_recv_double(word& v) { MPI_Recv(&v, 1, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE); }
 [[gnu::noinline]] void counted_isend(word const& v, MPI_Request& r) { MPI_Isend(&v, 8, MPI_BYTE, 1, tag, MPI_COMM_WORLD, &r); }
 [[gnu::noinline]] void counted_irecv(word& v, MPI_Request& r) { MPI_Irecv(&v, 8, MPI_BYTE, 0, tag, MPI_COMM_WORLD, &r); }
+[[gnu::noinline]] void counted_restart_send(MPI_Request& r) { MPI_Start(&r), MPI_Wait(&r, MPI_STATUS_IGNORE); }
+[[gnu::noinline]] void counted_restart_recv(MPI_Request& r) { MPI_Start(&r); }
 [[gnu::noinline]] void counted_sent(MPI_Request* all) { MPI_Waitall(window, all, MPI_STATUSES_IGNORE); }
 [[gnu::noinline]] void counted_received(MPI_Request* all) { MPI_Waitall(window, all, MPI_STATUSES_IGNORE); }
 }
@@ -99,6 +102,34 @@ template <class Put, class Take> bool exchange(rank_of_c& zero, rank_of_c& one, 
     return right;
 }
 
+/// The same by persistent requests: the receive is posted first, and the message there when it is waited for.
+bool exchange_again(rank_of_c& zero, rank_of_c& one, int times) {
+    word out = 0, in = 0, back = 0;
+    MPI_Request send = MPI_REQUEST_NULL, receive = MPI_REQUEST_NULL;
+    bool right = true;
+    mpt::c::take_up(zero.state);
+    MPI_Send_init(&out, 8, MPI_BYTE, 1, tag, MPI_COMM_WORLD, &send);
+    mpt::c::take_up(one.state);
+    MPI_Recv_init(&in, 8, MPI_BYTE, 0, tag, MPI_COMM_WORLD, &receive);
+    for (int i = 0; i < times; ++i) {
+        ++out;
+        counted_restart_recv(receive);
+        mpt::c::take_up(zero.state);
+        counted_restart_send(send);
+        mpt::c::take_up(one.state);
+        MPI_Wait(&receive, MPI_STATUS_IGNORE);
+        MPI_Send(&in, 8, MPI_BYTE, 0, tag, MPI_COMM_WORLD);
+        mpt::c::take_up(zero.state);
+        MPI_Recv(&back, 8, MPI_BYTE, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        mpt::c::take_up(one.state);
+        right = right && back == out;
+    }
+    MPI_Request_free(&receive);
+    mpt::c::take_up(zero.state);
+    MPI_Request_free(&send);
+    return right;
+}
+
 bool measured(rank_of_c& zero, rank_of_c& one, char const* name) {
     auto const is = [&](char const* n) { return std::strcmp(name, n) == 0; };
     auto const put = [](word const& v) { MPI_Send(&v, 8, MPI_BYTE, 1, tag, MPI_COMM_WORLD); };
@@ -109,7 +140,9 @@ bool measured(rank_of_c& zero, rank_of_c& one, char const* name) {
     if (is("send_double") || is("recv_double")) return exchange(zero, one, counted_send_double, counted_recv_double, calls);
     if (is("isend") || is("irecv") || is("sent") || is("received"))
         return stream(zero, one, {counted_isend, counted_irecv, counted_sent, counted_received}, windows);
-    std::fputs("usage: instructions_c send_byte | recv_byte | send_double | recv_double | isend | irecv | sent | received\n",
+    if (is("restart_send") || is("restart_recv")) return exchange_again(zero, one, calls);
+    std::fputs("usage: instructions_c send_byte | recv_byte | send_double | recv_double | isend | irecv | sent | received | "
+               "restart_send | restart_recv\n",
                stderr);
     return false;
 }

@@ -42,9 +42,9 @@ MPI_Request launch_transfer(call& on, transfer t, comm& c) {
 }
 
 MPI_Request persist(call& on, transfer t, comm& c) {
-    auto r = ref<request>::adopt(new (on.of().transfers) transfer_request{std::move(t), c.handle});
-    r->persistent = r->single = true;
-    return publish(on.of(), std::move(r));
+    auto* const r = new (on.of().transfers) transfer_request{std::move(t), c.handle};
+    r->keep();
+    return publish(on.of(), ref<request>::adopt(r));
 }
 
 /// A plain transfer that is not under way yet, and its handle.

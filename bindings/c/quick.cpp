@@ -108,6 +108,24 @@ struct named {
     return r.rest(b, std::move(last)), true;
 }
 
+/// A persistent send or receive that a short way may start.
+[[gnu::always_inline]] inline transfer_request* swift(binding const& b, MPI_Request handle) noexcept {
+    auto* const found = handle == MPI_REQUEST_NULL ? nullptr : b.requests.find_handle(handle);
+    if (!found || !found->single || found->active) [[unlikely]]
+        return nullptr;
+    auto* const r = static_cast<transfer_request*>(found);
+    return r->is_swift() ? r : nullptr;
+}
+/// False: nothing was done.
+[[gnu::always_inline]] inline bool begin_again(transfer_request& r) noexcept {
+    return r.home().enter([&](auto& engine) __attribute__((always_inline)) { return r.start_now(engine); });
+}
+
+/// Ends a persistent send or receive that is done, and stays. False: as of end().
+[[gnu::noinline]] bool end_single(request& r, MPI_Status* status) noexcept {
+    return r.home().enter([&](auto& engine) { return static_cast<transfer_request&>(r).ended(engine, status); });
+}
+
 /// Ends a request that is done. False: it is another sort, or not done, or there is an error to tell.
 [[gnu::always_inline]] inline bool end(MPI_Request* request, MPI_Status* status, bool waits) noexcept {
     auto& b = here();
@@ -119,7 +137,7 @@ struct named {
     }
     auto* const found = *request == MPI_REQUEST_NULL ? nullptr : b.requests.find_handle(*request);
     if (!found || !found->active) return false;
-    if (!found->plain) return end_collective(b, *found, *request, status, waits);
+    if (!found->plain) return found->single ? end_single(*found, status) : end_collective(b, *found, *request, status, waits);
     auto* const r = static_cast<plain_transfer*>(found);
     if (!r->home().enter([&](auto& engine) { return r->ended(engine, status); })) return false;
     b.requests.retire(word_of(std::exchange(*request, MPI_REQUEST_NULL)));
@@ -183,6 +201,24 @@ int Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_
     if (!request || !m.find(b, buf, count, datatype, source, tag, comm) || !begin(b, m, source, tag, *request)) [[unlikely]]
         return otherwise::Irecv(buf, count, datatype, source, tag, comm, request);
     return MPI_SUCCESS;
+}
+
+int Start(MPI_Request* request) {
+    auto& b = here();
+    auto* const r = b.is_ready() && request ? swift(b, *request) : nullptr;
+    return r && begin_again(*r) ? MPI_SUCCESS : otherwise::Start(request);
+}
+
+/* All or, where one of them has no short way, none: the long one first looks whether each is what it should be. Where one cannot start at
+ * once, because there is no room for it, it and those behind it take the long way. */
+int Startall(int count, MPI_Request array_of_requests[]) {
+    auto& b = here();
+    bool good = b.is_ready() && array_of_requests;
+    for (int i = 0; i < count && good; ++i) good = swift(b, array_of_requests[i]) != nullptr;
+    int begun = 0;
+    for (transfer_request* r = nullptr; good && begun < count; ++begun)
+        if (r = swift(b, array_of_requests[begun]); !r || !begin_again(*r)) break;
+    return good && begun == count ? MPI_SUCCESS : otherwise::Startall(count - begun, array_of_requests + begun);
 }
 
 int Wait(MPI_Request* request, MPI_Status* status) {

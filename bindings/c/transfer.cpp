@@ -81,6 +81,15 @@ void transfer::start() {
         w.start_send(peer, what_.tag, from, mode_ == sending::synchronous ? send_mode::synchronous : send_mode::standard);
 }
 
+void transfer::prepare() {
+    if (what_.peer < 0 || what_.tag < 0 || mode_ == sending::synchronous || mode_ == sending::buffered) return;
+    auto const run = what_.type->type.contiguous_run(what_.count);
+    if (!run) return;
+    in_place_ = {const_cast<std::byte*>(moved_data::at(what_.buffer, *run)), static_cast<std::size_t>(run->bytes)};
+    world_peer_ = what_.on->world(what_.peer);
+    swift_ = true;
+}
+
 void transfer::start(protocol::arrival& taken) {
     auto const into = data_.in(what_.buffer, what_.count, what_.type->type);
     room_ = into.size();

@@ -52,6 +52,9 @@ class transfer {
     moved_data data_;
     protocol::request* under_way_ = nullptr;
     std::size_t room_ = 0;
+    bool swift_ = false;              // start_now() may do it; then:
+    mpt::rank world_peer_{};          // whom it names
+    std::span<std::byte> in_place_{}; // its data
 
 public:
     transfer(letter l, sending m) : what_{std::move(l)}, mode_{m} {}
@@ -60,6 +63,18 @@ public:
     void start();
     /// Receives a message that a matched probe took.
     void start(protocol::arrival& taken);
+    /// Of one that will be started again and again: finds out once what start_now() needs.
+    void prepare();
+    bool is_swift() const noexcept { return swift_; }
+    /// The short way of start(), of one that is_swift(): a receive, or a send that leaves at once. False: it was not started. For who holds its
+    /// lane's lock.
+    template <class Engine> [[gnu::always_inline]] bool start_now(Engine& engine) noexcept {
+        if (!receives_)
+            return engine.send_now(world_peer_, what_.on->context, mpt::tag{what_.tag}, in_place_.data(), in_place_.size());
+        under_way_ = engine.receive({what_.on->context, world_peer_, mpt::tag{what_.tag}}, sink{in_place_});
+        room_ = in_place_.size();
+        return under_way_ != nullptr;
+    }
     bool test() { return !under_way_ || wire_of(*what_.on).test(*under_way_); }
     bool peek(lane<stack> const& home) noexcept {
         if (!under_way_) return true;
@@ -114,8 +129,17 @@ public:
         return true;
     }
 
+    /// For MPI_Start and MPI_Startall: it is of one transfer.
+    void keep() {
+        persistent = single = true;
+        one_.prepare();
+    }
     void start() override;
     void start(protocol::arrival& taken) { active = true, one_.start(taken); }
+    bool is_swift() const noexcept { return one_.is_swift(); }
+    template <class Engine> [[gnu::always_inline]] bool start_now(Engine& engine) noexcept {
+        return one_.start_now(engine) && (active = true);
+    }
     bool test() override {
         bool const done = one_.test(); // both, for progress
         return (!other_ || other_->test()) && done;

@@ -216,6 +216,85 @@ TEST(CRequests, PersistentSendsOfEveryModeAreStartedTogetherAgainAndAgain) {
     });
 }
 
+// Those that start by a short way beside those that do not, in every order, started together or one by one: all have one tag, so none overtakes
+// another.
+TEST(CRequests, PersistentTransfersOfEverySortAreStartedTogether) {
+    ranks(2, [](int me, int) {
+        int const other = 1 - me, tag = 6;
+        enum { plain, of_anybody, of_nobody, in_pieces, sorts };
+        MPI_Datatype apart = MPI_DATATYPE_NULL;
+        MPI_Type_vector(2, 1, 2, MPI_INT, &apart);
+        MPI_Type_commit(&apart);
+        std::array<int, 3 * sorts> in{};
+        std::array<int, 3 * sorts> out{};
+        std::array<MPI_Request, sorts> receives{}, sends{};
+        for (int i = 0; i < sorts; ++i) {
+            int const from = i == of_anybody ? MPI_ANY_SOURCE : i == of_nobody ? MPI_PROC_NULL : other;
+            auto const type = i == in_pieces ? apart : MPI_INT;
+            MPI_Recv_init(&in[static_cast<std::size_t>(3 * i)], 1, type, from, tag, MPI_COMM_WORLD,
+                          &receives[static_cast<std::size_t>(i)]);
+            MPI_Send_init(&out[static_cast<std::size_t>(3 * i)], 1, type, i == of_nobody ? MPI_PROC_NULL : other, tag,
+                          MPI_COMM_WORLD, &sends[static_cast<std::size_t>(i)]);
+        }
+        std::array<std::size_t, sorts> order{};
+        std::iota(order.begin(), order.end(), 0u);
+        int round = 0;
+        do {
+            std::array<MPI_Request, sorts> to{}, from{};
+            for (std::size_t i = 0; i < sorts; ++i) to[i] = sends[order[i]], from[i] = receives[order[i]];
+            std::iota(out.begin(), out.end(), 100 * me + 1000 * round);
+            in.fill(-1);
+            auto const start = [&](auto& all) {
+                if (round % 2 == 0) return static_cast<void>(MPI_Startall(sorts, all.data()));
+                for (auto& r : all) MPI_Start(&r);
+            };
+            start(from), start(to);
+            MPI_Waitall(sorts, to.data(), MPI_STATUSES_IGNORE);
+            for (std::size_t i = 0; i < sorts; ++i) {
+                MPI_Status s{};
+                for (int done = 0; round % 2 == 0 && !done;) MPI_Test(&from[i], &done, &s);
+                if (round % 2 == 1) MPI_Wait(&from[i], &s);
+                auto const what = static_cast<int>(order[i]);
+                int count = -1;
+                MPI_Get_count(&s, MPI_INT, &count);
+                EXPECT_EQ(s.MPI_SOURCE, what == of_nobody ? MPI_PROC_NULL : other);
+                EXPECT_EQ(s.MPI_TAG, what == of_nobody ? MPI_ANY_TAG : tag);
+                EXPECT_EQ(count, what == of_nobody ? 0 : what == in_pieces ? 2 : 1);
+                auto const at = 3 * order[i];
+                int const first = 100 * other + 1000 * round + static_cast<int>(at);
+                EXPECT_EQ(in[at], what == of_nobody ? -1 : first);
+                EXPECT_EQ(in[at + 2], what == in_pieces ? first + 2 : -1);
+                EXPECT_EQ(from[i], receives[order[i]]);
+            }
+            ++round;
+        } while (std::ranges::next_permutation(order).found);
+        for (std::size_t i = 0; i < sorts; ++i) MPI_Request_free(&sends[i]), MPI_Request_free(&receives[i]);
+        MPI_Type_free(&apart);
+    });
+}
+
+// Nobody receives yet: some of them have no room to leave.
+TEST(CRequests, PersistentSendsThatCannotLeaveGoOnBehindThoseThatDid) {
+    constexpr int n = 400, length = 2000; // more than a wire holds
+    ranks(2, [](int me, int) {
+        std::vector<std::vector<int>> data(n, std::vector<int>(length));
+        std::vector<MPI_Request> all(n);
+        for (std::size_t i = 0; i < n; ++i)
+            me == 0 ? MPI_Send_init(data[i].data(), length, MPI_INT, 1, 4, MPI_COMM_WORLD, &all[i])
+                    : MPI_Recv_init(data[i].data(), length, MPI_INT, 0, 4, MPI_COMM_WORLD, &all[i]);
+        for (int round = 0; round < 3; ++round) {
+            for (int i = 0; auto& d : data) std::iota(d.begin(), d.end(), me == 0 ? i++ + round : -1);
+            if (me == 1) MPI_Barrier(MPI_COMM_WORLD); // receives come when all sends have been started
+            EXPECT_EQ(MPI_Startall(n, all.data()), MPI_SUCCESS);
+            if (me == 0) MPI_Barrier(MPI_COMM_WORLD);
+            EXPECT_EQ(MPI_Waitall(n, all.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+            for (int i = 0; i < n && me == 1; ++i)
+                EXPECT_EQ(data[static_cast<std::size_t>(i)], numbers_from(i + round, length));
+        }
+        for (auto& r : all) MPI_Request_free(&r);
+    });
+}
+
 TEST(CRequests, APersistentSendIsCompleteWhenItsModeSays) {
     ranks(1, [](int, int) {
         auto const out = numbers_from(9, huge);

@@ -61,13 +61,14 @@ inline constexpr std::size_t alltoall_at_once = 448_KiB;
 template <team_type Team> void alltoall_direct(Team const& t, by_rank<source> mine, by_rank<sink> all) {
     auto const n = t.size(), me = t.me().value;
     if (n > 2) {
-        std::vector<incoming> in;
-        std::vector<outgoing> out;
+        messages<incoming> in{n - 1};
+        messages<outgoing> out{n - 1};
         std::size_t bytes = 0;
         for (std::int32_t k = 1; k < n && bytes <= alltoall_at_once; ++k) {
             auto const to = (me + k) % n, from = (me - k + n) % n;
-            in.push_back({from, all(from)}), out.push_back({to, mine(to)});
-            bytes += out.back().data.size();
+            auto const data = mine(to);
+            in.add({from, all(from)}), out.add({to, data});
+            bytes += data.size();
         }
         if (bytes <= alltoall_at_once) return t.exchange_all(in, out, speaker::alltoall);
     }

@@ -58,9 +58,9 @@ template <team_type Team>
 void gather_at_once(Team const& t, std::optional<source> const& mine, by_rank<sink> all, std::int32_t root) {
     auto const most = is_off<"mpi_gatherv">(t) ? 0 : t.template limit<"MPT_GATHERV_AT_ONCE">();
     if (t.me() != root || most == 0 || t.size() == 2) return gather_linear(t, mine, all, root);
-    std::vector<incoming> small;
+    messages<incoming> small{t.size() - 1};
     for (std::int32_t r = 0; r < t.size(); ++r)
-        if (auto const into = all(r); r != root && into.size() <= most) small.push_back({r, into});
+        if (auto const into = all(r); r != root && into.size() <= most) small.add({r, into});
     t.exchange_all(small, {}, speaker::gather);
     for (std::int32_t r = 0; r < t.size(); ++r)
         if (auto const into = all(r); r != root && into.size() > most) t.recv(r, speaker::gather, into);

@@ -18,8 +18,6 @@
 ///   Memory    about 50 bytes for each neighbour.
 ///   Tests     test/coll_neighbor_test.cpp    Source MPI-4.1 sections 8.6 and 8.7.
 #pragma once
-#include <vector>
-
 #include <mpt/coll/pieces.hpp>
 #include <mpt/coll/team.hpp>
 
@@ -34,15 +32,14 @@ struct neighbours {
 /// Another piece for each neighbour.
 template <team_type Team>
 void neighbor_alltoall(Team const& t, neighbours const& near, by_rank<source> mine, by_rank<sink> all) {
-    std::vector<incoming> in;
-    std::vector<outgoing> out;
-    in.reserve(near.sources.size()), out.reserve(near.destinations.size());
+    messages<incoming> in{static_cast<std::int32_t>(near.sources.size())};
+    messages<outgoing> out{static_cast<std::int32_t>(near.destinations.size())};
     for (std::size_t i = 0; i < near.sources.size(); ++i) {
         auto const at = near.grid ? i ^ 1 : i;
-        if (near.sources[at] != proc_null) in.push_back({near.sources[at], all(static_cast<std::int32_t>(at))});
+        if (near.sources[at] != proc_null) in.add({near.sources[at], all(static_cast<std::int32_t>(at))});
     }
     for (std::size_t i = 0; i < near.destinations.size(); ++i)
-        if (near.destinations[i] != proc_null) out.push_back({near.destinations[i], mine(static_cast<std::int32_t>(i))});
+        if (near.destinations[i] != proc_null) out.add({near.destinations[i], mine(static_cast<std::int32_t>(i))});
     t.exchange_all(in, out, speaker::neighbor); // all of them end before a size is found wrong
 }
 

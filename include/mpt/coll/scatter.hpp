@@ -64,9 +64,9 @@ template <team_type Team>
 void scatter_at_once(Team const& t, by_rank<source> all, std::optional<sink> const& mine, std::int32_t root) {
     auto const most = is_off<"mpi_scatterv">(t) ? 0 : t.template limit<"MPT_SCATTERV_AT_ONCE">();
     if (t.me() != root || most == 0 || t.size() == 2) return scatter_linear(t, all, mine, root);
-    std::vector<outgoing> small;
+    messages<outgoing> small{t.size() - 1};
     for (std::int32_t r = 0; r < t.size(); ++r)
-        if (auto const data = all(r); r != root && data.size() <= most) small.push_back({r, data});
+        if (auto const data = all(r); r != root && data.size() <= most) small.add({r, data});
     t.exchange_all({}, small, speaker::scatter);
     for (std::int32_t r = 0; r < t.size(); ++r)
         if (auto const data = all(r); r != root && data.size() > most) t.send(r, speaker::scatter, data);

@@ -25,6 +25,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <mpt/coll/pieces.hpp>
 #include <mpt/coll/rooted.hpp>
@@ -45,6 +46,22 @@ struct incoming {
 struct outgoing {
     std::int32_t to;
     source data;
+};
+/// Up to `most` of them: without an allocation where that is few.
+template <class Message> class messages {
+    static constexpr std::size_t few = 8;
+    std::array<Message, few> in_place_;
+    std::vector<Message> many_;
+    Message* all_;
+    std::size_t n_ = 0;
+
+public:
+    explicit messages(std::int32_t most) : all_{in_place_.data()} {
+        if (auto const n = static_cast<std::size_t>(most); n > few) many_.resize(n), all_ = many_.data();
+    }
+    messages(messages const&) = delete;
+    void add(Message const& m) noexcept { all_[n_++] = m; }
+    operator std::span<Message const>() const noexcept { return {all_, n_}; }
 };
 
 /// What an algorithm works with. send and recv take their ranks' data, exchange does both at once, exchange_all many of both, nod

@@ -52,6 +52,10 @@ TEST(stack_crowd, company_of_one_lane_knows_of_others_at_once) {
     EXPECT_TRUE(one.have_come());
 }
 
+TEST(stack_crowd, who_is_not_alone_does_not_look_between_its_yields) {
+    for (bool const scarce : {false, true}) EXPECT_EQ(mpt::among_others({.scarce = scarce, .between = 16}, 0).between, 0u);
+}
+
 TEST(stack_crowd, a_passer_counts_from_its_first_question_to_its_end) {
     crowd of_rank{1};
     {

@@ -16,6 +16,7 @@ template <class W> std::vector<wait_step> steps(typename W::type& w, std::size_t
     return s;
 }
 
+/// Without looks between yields, which only wait::adaptive has: its own test.
 inline std::vector<wait_facts> surroundings() {
     wait_facts none_at_all{.scarce = false, .spins = 0, .yields = 0};
     wait_facts endless{.scarce = false,

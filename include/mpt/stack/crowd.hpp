@@ -86,6 +86,7 @@ public:
 /// 64 looks 15, 128 27, 512 8.
 constexpr wait_facts among_others(wait_facts f, std::uint32_t moment) noexcept {
     constexpr std::uint32_t fewest = 96, spread = 128;
+    f.between = 0; // those others want the CPU, too
     return f.spins <= fewest ? f : yielding(f, fewest + moment % spread);
 }
 

@@ -6,8 +6,9 @@
 ///
 ///   Whoever waits on one lane serves the others of its rank as well (MPI-4.1 section 2.9, progress): a peer that waits for us
 ///   may wait on any of them. With one lane there are no others, and nothing is paid. With several, a look in vain goes on to the
-///   next of them once in `apart` looks, to all in a row of yields and after each sleep, and mostly passes by those where another thread
-///   waits, who looks there itself (not always: it may be in code of the user's). So threads that each have a lane seldom meet in a lock.
+///   next of them once in `apart` looks, to all in a row of yields (without looks between them) and after each sleep, and mostly passes
+///   by those where another thread waits, who looks there itself (not always: it may be in code of the user's). So threads that each
+///   have a lane seldom meet in a lock.
 ///
 ///   No thread waits while it holds the lock, and none that only looks stands in line for it while another is inside, who moves
 ///   everybody's messages: see stack/visit.hpp. Where several threads wait on a lane, they look

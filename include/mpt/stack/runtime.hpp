@@ -340,10 +340,11 @@ private:
         wait_facts f{.scarce = job_.scarce(),
                      .spins = config_.template get<"MPT_SPIN">(),
                      .yields = config_.template get<"MPT_YIELD">(),
-                     .nap = nanoseconds{std::uint64_t{config_.template get<"MPT_NAP">()} * 1000}};
+                     .nap = nanoseconds{std::uint64_t{config_.template get<"MPT_NAP">()} * 1000},
+                     .between = looks_between(job_.ranks_on_each(), static_cast<unsigned>(job_.size()))};
         auto const most = config_.template get<"MPT_WAIT">();
         if (most == "spin") f.scarce = false, f.spins = for_ever;
-        if (most == "yield") f.yields = for_ever;
+        if (most == "yield") f.yields = for_ever, f.between = 0;
         if (most == "sleep") f.scarce = true, f.yields = 0;
         return f;
     }

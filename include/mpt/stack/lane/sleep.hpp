@@ -49,7 +49,7 @@ template <class Stack> bool lane<Stack>::fall_asleep(typename Stack::wait_type& 
         if (std::exchange(m.warned, false) && engine_.berths().is_alone_up() && yields_.are_worth_a_try()) {
             m.yielded = m.all_the_same = true;
             auto f = facts();
-            f.spins = 0;
+            f.spins = f.between = 0;
             w = typename Stack::wait_type{f};
             return false;
         }

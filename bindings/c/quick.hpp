@@ -22,8 +22,8 @@
 ///           origin: bench/peers, collectives, AMD EPYC, Zen 5
 ///           MPI_Pack and MPI_Unpack of 8 bytes 241 in place of 663 together (callgrind, the release library)
 ///   Limit   small forms only: the large twins take the long way.
-///   Tests   test/c/pt2pt_test.cpp (both forms against each other), test/c/requests_test.cpp, test/c/collectives_test.cpp,
-///           test/c/datatypes_test.cpp, test/c/schedules_test.cpp
+///   Tests   test/c/pt2pt_test.cpp (both forms against each other), test/c/requests_test.cpp, test/c/persistent_test.cpp,
+///           test/c/collectives_test.cpp, test/c/datatypes_test.cpp, test/c/schedules_test.cpp
 #pragma once
 #include <mpi.h>
 

@@ -6,18 +6,14 @@
 #include "../support/dice.hpp"
 #include "random_messages.hpp"
 #include "ranks.hpp"
+#include "shared.hpp"
 
 namespace {
 
 using mpt::c::here;
 using mpt::c::test::expect_failure;
+using mpt::c::test::numbers_from;
 using mpt::c::test::ranks;
-
-std::vector<int> numbers_from(int first, int n) {
-    std::vector<int> v(static_cast<std::size_t>(n));
-    std::iota(v.begin(), v.end(), first);
-    return v;
-}
 
 using blocking_send = int (*)(void const*, int, MPI_Datatype, int, int, MPI_Comm);
 using started_send = int (*)(void const*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);

@@ -1,6 +1,7 @@
-// test/c/shared - what tests of groups and communicators ask again and again.
+// test/c/shared - what tests of groups, communicators and requests ask again and again.
 #pragma once
 #include <numeric>
+#include <vector>
 
 #include "ranks.hpp"
 
@@ -40,6 +41,21 @@ inline MPI_Comm dup_of(MPI_Comm c) {
     MPI_Comm twin = MPI_COMM_NULL;
     EXPECT_EQ(MPI_Comm_dup(c, &twin), MPI_SUCCESS);
     return twin;
+}
+
+inline constexpr int huge = (1 << 20) + 1; // ints: no transport takes so much before it is received
+
+inline std::vector<int> numbers_from(int first, int n) {
+    std::vector<int> v(static_cast<std::size_t>(n));
+    std::iota(v.begin(), v.end(), first);
+    return v;
+}
+/// However often it is asked for.
+inline void expect_pending(MPI_Request& r) {
+    for (int i = 0, flag = -1; i < 50; ++i) {
+        MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+        EXPECT_FALSE(flag);
+    }
 }
 
 } // namespace mpt::c::test

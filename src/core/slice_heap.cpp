@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -28,6 +29,8 @@ namespace {
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t chunk = 128 << 10;      // what the library commits at once, where there is room
 constexpr std::uint64_t object_pool = 64 << 10; // first extent for small objects; later ones double
+// A look at what is free reads half a dozen files. origin: MPI_Alloc_mem of 8 KiB 110 us with one each time, AMD EPYC guest
+constexpr std::chrono::milliseconds freshness{10};
 
 constexpr std::uint64_t up(std::uint64_t n, std::uint64_t to) noexcept { return (n + to - 1) / to * to; }
 
@@ -137,7 +140,9 @@ struct slice_heap::impl {
     std::uint64_t refused = 0;                                    // bytes of the last extent that there was no room for
     bool watches = false;                                         // what is touched, whenever memory is given back
     standing most_touched;
-    bool discards = true; // false once the system refused to take pages back
+    bool discards = true;                           // false once the system refused to take pages back
+    std::chrono::steady_clock::time_point looked{}; // at what is free,
+    std::uint64_t unlooked = 0;                     // and how much of that may be handed out without another look
 
     impl(std::shared_ptr<arena> w, rank o, std::span<std::byte> s, std::string_view by)
         : where{std::move(w)}, owner{o}, all{s}, limited_by{by}, huge{where->huge_part()}, runs{huge, s.size() - huge},
@@ -203,6 +208,17 @@ struct slice_heap::impl {
         pools.push_back(std::make_unique<pool>(s));
         return pools.back()->heap.allocate_aligned(n, align, std::nothrow);
     }
+    /// For user memory. What is asked for soon after a look, and is little of what was free then, needs none.
+    bool has_room(std::uint64_t n) {
+        auto const now = std::chrono::steady_clock::now();
+        if (n > unlooked || now - looked > freshness) {
+            auto const free = where->room().free;
+            if (n > free) return false;
+            looked = now, unlooked = free / 256;
+        }
+        unlooked -= std::min(n, unlooked);
+        return true;
+    }
     std::string why_not(std::uint64_t n) const {
         auto const room = where->room();
         if (n > room.free) return shortage(n, room);
@@ -226,7 +242,7 @@ struct slice_heap::impl {
         return fits;
     }
     std::span<std::byte> allocate(std::uint64_t n, purpose what, std::uint64_t align = page, std::uint64_t elsewhere = 0) {
-        if (auto const needed = n - std::min(n, elsewhere); needed > where->room().free) refuse(needed);
+        if (auto const needed = n - std::min(n, elsewhere); !has_room(needed)) refuse(needed);
         auto const at = take_aligned(runs, n, align);
         if (at == page_runs::none) refuse(n);
         try {

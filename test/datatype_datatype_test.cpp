@@ -1,6 +1,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -44,6 +45,46 @@ TEST(datatype, of_a_random_tree_has_the_sizes_and_bounds_of_its_typemap) {
         for (auto const& b : s.map.basics()) external += mpt::facts(b.kind).external;
         ASSERT_EQ(s.type.external_size(), external);
     }
+}
+
+/// What is computed for many blocks of one type at once is what a struct of as many types makes of them one by one.
+TEST(datatype, of_many_blocks_is_as_a_struct_of_them) {
+    test::random_types random{seed()};
+    int in_one = 0;
+    for (int i = 0; i < 4000; ++i) {
+        auto const old = random.tree(static_cast<int>(random.number(0, 2)));
+        auto const n = random.number(0, 12);
+        numbers lengths, places;
+        auto at = random.number(-40, 40);
+        bool const is_dense = random.number(0, 1) != 0;
+        for (int k = 0; k < n; ++k) {
+            lengths.push_back(random.number(0, 3)), places.push_back(at);
+            at += is_dense ? lengths.back() * old.type.extent() : random.number(-60, 60);
+        }
+        std::vector<datatype> const types(static_cast<std::size_t>(n), old.type);
+        auto const a = datatype::hindexed(lengths, places, old.type), b = datatype::structure(lengths, places, types);
+        SCOPED_TRACE(old.name + (is_dense ? ", dense" : ""));
+        ASSERT_EQ(a.size(), b.size());
+        ASSERT_EQ(a.elements(), b.elements());
+        ASSERT_EQ(a.external_size(), b.external_size());
+        ASSERT_EQ(a.lower_bound(), b.lower_bound());
+        ASSERT_EQ(a.upper_bound(), b.upper_bound());
+        ASSERT_EQ(a.true_lower_bound(), b.true_lower_bound());
+        ASSERT_EQ(a.true_extent(), b.true_extent());
+        ASSERT_EQ(a.signature(3), b.signature(3));
+        ASSERT_EQ(a.element(), b.element());
+        ASSERT_EQ(a.contiguous_run(2), b.contiguous_run(2));
+        in_one += n > 4 && a.elements() > 0 && a.contiguous_run(1).has_value();
+    }
+    EXPECT_GT(in_one, 100);
+}
+TEST(datatype, of_many_blocks_too_large_for_64_bits_is_an_error) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    for (auto const& [lengths, places] : {std::pair{numbers{1, 1, most, 1, 1}, numbers{0, 8, 16, 24, 32}},
+                                          {numbers{1, 1, 1, 1, 1}, numbers{0, 8, most - 3, 24, 32}},
+                                          {numbers{most / 8, most / 8, most / 8, most / 8, most / 8}, numbers{0, 0, 0, 0, 0}},
+                                          {numbers{1, 1, 1, 1, 1}, numbers{-most, 8, 16, 24, most - 8}}})
+        EXPECT_EQ(thrown([&] { datatype::hindexed(lengths, places, double_); }), mpt::errc::argument);
 }
 
 TEST(datatype, is_one_run_exactly_where_packed_bytes_lie_side_by_side) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include <fmt/format.h>
 #include <mpt/core/error.hpp>
@@ -10,24 +11,15 @@
 namespace mpt::inline v0 {
 namespace detail {
 
-std::int64_t sum(std::int64_t a, std::int64_t b) {
-    std::int64_t c = 0;
-    if (__builtin_add_overflow(a, b, &c))
-        throw error{errc::argument, fmt::format("mpt: a datatype's size or displacement is too large: {} + {}", a, b)};
-    return c;
-}
-std::int64_t product(std::int64_t a, std::int64_t b) {
-    std::int64_t c = 0;
-    if (__builtin_mul_overflow(a, b, &c))
-        throw error{errc::argument, fmt::format("mpt: a datatype's size or displacement is too large: {} * {}", a, b)};
-    return c;
+void too_large(std::int64_t a, char by, std::int64_t b) {
+    throw error{errc::argument, fmt::format("mpt: a datatype's size or displacement is too large: {} {} {}", a, by, b)};
 }
 
 void check_type(char const* call, datatype const& old) {
     if (!old) throw error{errc::argument, fmt::format("mpt: datatype::{}: what should be a datatype is none", call)};
 }
-void check_count(char const* call, char const* what, std::int64_t n) {
-    if (n < 0) throw error{errc::argument, fmt::format("mpt: datatype::{}: a {} of {} is negative", call, what, n)};
+void is_negative(char const* call, char const* what, std::int64_t n) {
+    throw error{errc::argument, fmt::format("mpt: datatype::{}: a {} of {} is negative", call, what, n)};
 }
 
 // The hash of a sequence is a polynomial in `base`, so that hashes of parts give that of the whole. Odd: no power is 0.
@@ -64,8 +56,53 @@ type_signature repeat(type_signature a, std::int64_t count) noexcept {
 
 type_node::type_node(part_list&& p, std::vector<datatype>&& c, datatype_contents&& how)
     : parts{std::move(p)}, inner{std::move(c)}, made{std::move(how)} {
-    for (auto const& one : parts) take(one);
+    if (parts.size() < many || !take_all())
+        for (auto const& one : parts) take(one);
     close();
+}
+
+/// Many parts of one child, whose facts are looked at once. False: nothing was taken, it is too large or has another form.
+bool type_node::take_all() {
+    auto const& child = children().front().node();
+    if (children().size() != 1 || child.elements == 0) return false;
+    bool const is_one_kind = child.element != element_kind::mixed;
+    auto const& f = facts(is_one_kind ? child.element : element_kind::byte);
+    std::int64_t const of_kind = child.elements / (f.is_pair() ? 2 : 1) * f.extent;
+    constexpr auto least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
+    std::int64_t count = 0, lowest = most, highest = least, origin = 0;
+    bool over = false, run = child.one_run, same = is_one_kind;
+    for (auto const& p : parts) {
+        if (p.count == 0) continue;
+        std::int64_t last = 0, first = 0, end = 0;
+        over |= __builtin_mul_overflow(p.count - 1, p.stride, &last);
+        over |= __builtin_add_overflow(p.at, std::min<std::int64_t>(last, 0), &first);
+        over |= __builtin_add_overflow(p.at, std::max<std::int64_t>(last, 0), &end);
+        lowest = std::min(lowest, first), highest = std::max(highest, end);
+        if (count == 0) origin = p.at;
+        auto const before = static_cast<std::uint64_t>(count);
+        auto const from_start = static_cast<std::uint64_t>(p.at) - static_cast<std::uint64_t>(origin);
+        run &= from_start == before * static_cast<std::uint64_t>(child.size) && (p.count == 1 || p.stride == child.size);
+        same &= from_start == before * static_cast<std::uint64_t>(of_kind) && (p.count == 1 || p.stride == of_kind);
+        over |= __builtin_add_overflow(count, p.count, &count);
+    }
+    type_facts sums;
+    std::int64_t low = 0, high = 0, marked_low = 0, marked_high = 0;
+    over |= __builtin_mul_overflow(count, child.size, &sums.size);
+    over |= __builtin_mul_overflow(count, child.external, &sums.external);
+    over |= __builtin_mul_overflow(count, child.elements, &sums.elements);
+    over |= __builtin_add_overflow(lowest, child.true_lower, &low) || __builtin_add_overflow(highest, child.true_upper, &high);
+    over |= child.marked && (__builtin_add_overflow(lowest, child.marked_lower, &marked_low) ||
+                             __builtin_add_overflow(highest, child.marked_upper, &marked_high));
+    if (over || count == 0) return false;
+    true_lower = low, true_upper = high;
+    if ((marked = child.marked)) marked_lower = marked_low, marked_upper = marked_high;
+    size = sums.size, external = sums.external;
+    signature = repeat({child.elements, child.signature}, count).hash, elements = sums.elements;
+    start = static_cast<std::int64_t>(static_cast<std::uint64_t>(origin) + static_cast<std::uint64_t>(child.start));
+    one_run = run;
+    element = same ? child.element : element_kind::mixed;
+    alignment = std::max(alignment, child.alignment);
+    return true;
 }
 
 void type_node::take(part const& p) {

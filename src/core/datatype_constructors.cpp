@@ -37,16 +37,16 @@ datatype lattice(std::int64_t count, std::int64_t length, std::int64_t stride, d
 /// Blocks wherever they are: displacements in units of `unit` bytes.
 datatype scatter(datatype::values lengths, datatype::values displacements, std::int64_t unit, datatype const& old,
                  datatype_contents how) {
-    part_list parts;
-    parts.reserve(lengths.size());
-    for (std::size_t i = 0; i < lengths.size(); ++i) parts.push_back(block(product(displacements[i], unit), lengths[i], old));
+    part_list parts(lengths.size());
+    auto const extent = old.extent();
+    for (std::size_t i = 0; i < lengths.size(); ++i) parts[i] = {product(displacements[i], unit), lengths[i], extent, 0};
     return type_node::make(std::move(parts), std::move(how));
 }
 datatype scatter(std::int64_t length, datatype::values displacements, std::int64_t unit, datatype const& old,
                  datatype_contents how) {
-    part_list parts;
-    parts.reserve(displacements.size());
-    for (auto const at : displacements) parts.push_back(block(product(at, unit), length, old));
+    part_list parts(displacements.size());
+    auto const extent = old.extent();
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = {product(displacements[i], unit), length, extent, 0};
     return type_node::make(std::move(parts), std::move(how));
 }
 

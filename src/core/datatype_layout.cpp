@@ -62,14 +62,16 @@ class compiler {
     std::vector<step> steps_; // from the first one that is no run
 
 public:
-    explicit compiler(layout& out) : out_{out} {}
+    compiler(layout& out, std::size_t parts) : out_{out} { runs_.reserve(parts); }
 
     /// `old`: the child's layout, which stays.
     void add(part const& p, step const& old) {
         if (p.count == 0 || old.size == 0) return;
+        if (old.shape == form::run && (p.count == 1 || p.stride == old.length))
+            return add_run(old.at + p.at, old.length * p.count);
         auto s = repeated(old, p.count, p.stride);
         s.at += p.at;
-        if (s.shape == form::run) add_run({s.at, s.size});
+        if (s.shape == form::run) add_run(s.at, s.size);
         else if (s.count <= few && s.shape == form::strided) write_out_strided(s);
         else if (s.count <= few && s.shape == form::blocks) write_out_blocks(s);
         else leave_runs(), steps_.push_back(s);
@@ -83,21 +85,22 @@ public:
     }
 
 private:
-    void add_run(run r) {
+    // Two numbers, and not a run: built in memory, that would be read before it is there.
+    void add_run(std::int64_t at, std::int64_t length) {
         if (!steps_.empty()) {
             auto& last = steps_.back();
-            if (last.shape == form::run && last.at + last.size == r.at) last.size = last.length += r.length;
-            else steps_.push_back(run_of(r.at, r.length));
-        } else if (!runs_.empty() && runs_.back().at + runs_.back().length == r.at) runs_.back().length += r.length;
-        else runs_.push_back(r);
+            if (last.shape == form::run && last.at + last.size == at) last.size = last.length += length;
+            else steps_.push_back(run_of(at, length));
+        } else if (!runs_.empty() && runs_.back().at + runs_.back().length == at) runs_.back().length += length;
+        else runs_.emplace_back(at, length);
     }
     void write_out_strided(step const& s) {
-        for (std::int64_t i = 0; i < s.count; ++i) add_run({s.at + i * s.stride, s.length});
+        for (std::int64_t i = 0; i < s.count; ++i) add_run(s.at + i * s.stride, s.length);
     }
     void write_out_blocks(step const& s) {
         for (std::int64_t i = 0; i < s.count; ++i) {
             auto const end = i + 1 < s.count ? s.blocks[i + 1].start : s.size;
-            add_run({s.at + s.blocks[i].at, end - s.blocks[i].start});
+            add_run(s.at + s.blocks[i].at, end - s.blocks[i].start);
         }
     }
     void leave_runs() {
@@ -148,8 +151,13 @@ std::unique_ptr<layout const> flatten(type_node const& n) {
         out->root.at += p.at;
         return out;
     }
-    compiler c{*out};
-    for (auto const& p : n.parts) c.add(p, n.children()[p.child].layout());
+    compiler c{*out, n.parts.size()};
+    auto const children = n.children();
+    auto const* old = &children[0].layout();
+    for (std::uint32_t of = 0; auto const& p : n.parts) {
+        if (p.child != of) old = &children[of = p.child].layout();
+        c.add(p, *old);
+    }
     out->root = c.finish();
     return out;
 }

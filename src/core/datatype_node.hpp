@@ -10,8 +10,19 @@
 namespace mpt::inline v0::detail {
 
 /// Sums and products of counts and displacements; what 64 bits do not hold is an error.
-std::int64_t sum(std::int64_t a, std::int64_t b);
-std::int64_t product(std::int64_t a, std::int64_t b);
+[[noreturn]] void too_large(std::int64_t a, char by, std::int64_t b);
+inline std::int64_t sum(std::int64_t a, std::int64_t b) {
+    std::int64_t c = 0;
+    if (__builtin_add_overflow(a, b, &c)) [[unlikely]]
+        too_large(a, '+', b);
+    return c;
+}
+inline std::int64_t product(std::int64_t a, std::int64_t b) {
+    std::int64_t c = 0;
+    if (__builtin_mul_overflow(a, b, &c)) [[unlikely]]
+        too_large(a, '*', b);
+    return c;
+}
 
 type_signature append(type_signature a, type_signature b) noexcept;
 type_signature repeat(type_signature a, std::int64_t count) noexcept;
@@ -53,6 +64,8 @@ struct type_node : type_facts {
     static datatype share(type_node const& forever) noexcept;
 
 private:
+    static constexpr std::size_t many = 4;
+    bool take_all();
     void take(part const& p);
     void take_bounds(part const& p, type_node const& child);
     void take_order(part const& p, type_node const& child);
@@ -86,6 +99,10 @@ private:
 
 /// Refuses what no constructor takes. `call`: its name.
 void check_type(char const* call, datatype const& old);
-void check_count(char const* call, char const* what, std::int64_t n);
+[[noreturn]] void is_negative(char const* call, char const* what, std::int64_t n);
+inline void check_count(char const* call, char const* what, std::int64_t n) {
+    if (n < 0) [[unlikely]]
+        is_negative(call, what, n);
+}
 
 } // namespace mpt::inline v0::detail

@@ -83,6 +83,16 @@ TEST_P(facade, windows_work_also_without_cma) {
         for (int n : {2, 3}) works(job(n, "windows 8 " + any_seed().substr(0, 9), wrapper));
 }
 
+TEST_P(facade, what_lies_scattered_in_windows_is_reached) {
+    for (auto const& wrapper : {std::string{}, refuse_cma})
+        for (int n : {2, 3}) works(job(n, "scattered " + any_seed().substr(0, 9), wrapper));
+}
+
+TEST_P(facade, windows_share_few_threads) {
+    for (auto const& wrapper : {std::string{}, refuse_cma})
+        for (int n : {2, 4}) works(job(n, "crowded 300", wrapper));
+}
+
 TEST_P(facade, works) {
     all_work("");
     works(job(1, "ring 100"));

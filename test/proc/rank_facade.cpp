@@ -7,6 +7,8 @@
 //   windows STEPS SEED         random one-sided programs on windows of every sort
 //   unmapped                   windows while rank 0 may map no more: told to all ranks; then it may, and they are made
 //   detached                   windows with more attachments than their table has places: what is not attached is refused
+//   crowded N                  N windows of the program's own memory at once: by a few threads of mpt's
+//   scattered SEED             puts and gets of many small runs, in windows of the program's own memory
 //   unreadable                 puts from, and gets into, pages of the origin's that are not there: its own error, not the target's
 //   hang                       rank 0 waits for a message, the others in a barrier
 //   hang-lock                  rank 0 locks its own window and waits in a barrier, the others want the lock
@@ -380,6 +382,116 @@ template <class World> void detached(World world) {
     must(alone[0] == 3 && many[398] == 5, "memory of this rank is not as it must be");
 }
 
+int threads_here() {
+    std::ifstream status{"/proc/self/status"};
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("Threads:")) return std::stoi(line.substr(8));
+    throw std::runtime_error{"the system does not tell how many threads there are"};
+}
+/// Every rank adds to the next one's number, in each of the windows.
+template <class World> void crowded(World world, std::size_t n) {
+    int const before = threads_here();
+    std::vector<std::vector<int>> own(n, std::vector<int>(1));
+    std::vector<decltype(window{world, exposed(own[0])})> all;
+    for (auto& o : own) all.emplace_back(world, exposed(o));
+    must(threads_here() <= before + 4, "as many windows, as many threads");
+    rank const next = (world.rank() + 1) % world.size();
+    for (int i = 0; i < 2; ++i)
+        for (auto& w : all) {
+            auto const held = w.lock(next);
+            w.accumulate(1, next);
+        }
+    world.barrier();
+    for (auto const& o : own) must(o[0] == 2, "somebody's number was not counted up");
+}
+
+/// Layouts of elements in `room` of them, the places of their elements, packed order: close together, far apart, and any.
+struct layout {
+    std::string name;
+    datatype type;
+    std::vector<std::size_t> places;
+    std::int64_t count = 1;
+};
+/// The same from the middle of the room on, to where its displacements are counted.
+constexpr std::size_t middle = 300'000;
+std::vector<layout> layouts(std::size_t room, std::mt19937& random) {
+    datatype const number = datatype::named(element_kind::int64);
+    std::vector<layout> all;
+    auto const add = [&](std::string name, std::vector<std::int64_t> lengths, std::vector<std::int64_t> displacements) {
+        layout l{std::move(name), {}, {}};
+        for (std::size_t i = 0; i < lengths.size(); ++i)
+            for (std::int64_t k = 0; k < lengths[i]; ++k) l.places.push_back(static_cast<std::size_t>(displacements[i] + k));
+        for (auto& d : displacements) d -= std::int64_t{middle};
+        l.type = datatype::indexed(lengths, displacements, number);
+        all.push_back(l);
+        if (*std::max_element(l.places.begin(), l.places.end()) >= middle) return;
+        l.name += ", twice", l.count = 2, l.type = datatype::resized(l.type, -8, 8 * middle);
+        for (std::size_t i = 0, n = l.places.size(); i < n; ++i) l.places.push_back(l.places[i] + middle);
+        all.push_back(std::move(l));
+    };
+    auto const every = [&](std::int64_t n, std::int64_t length, std::int64_t stride) {
+        std::vector<std::int64_t> at(static_cast<std::size_t>(n));
+        for (std::int64_t i = 0; i < n; ++i) at[static_cast<std::size_t>(i)] = 5 + i * stride;
+        add(std::to_string(n) + " times " + std::to_string(length) + ", " + std::to_string(stride) + " apart",
+            std::vector(at.size(), length), at);
+    };
+    every(2, 3, 40), every(50, 1, 8), every(95, 1, 300), every(96, 2, 300), every(97, 1, 8), every(700, 1, 2),
+        every(700, 3, 600);
+    every(1300, 1, 400), every(100, 80, 100), every(40, 200, 2000);
+    std::vector<std::int64_t> any(room / 8);
+    for (std::size_t i = 0; i < any.size(); ++i) any[i] = static_cast<std::int64_t>(8 * i);
+    std::shuffle(any.begin(), any.end(), random);
+    std::vector<std::int64_t> lengths(any.size());
+    for (auto& n : lengths) n = static_cast<std::int64_t>(random() % 8);
+    for (std::size_t const n : {std::size_t{30}, std::size_t{600}, any.size()})
+        add(std::to_string(n) + " anywhere", {lengths.begin(), lengths.begin() + static_cast<std::ptrdiff_t>(n)},
+            {any.begin(), any.begin() + static_cast<std::ptrdiff_t>(n)});
+    return all;
+}
+/// Each rank writes to the next one's memory and reads it again; all else stays as it was. at: where that begins in the window.
+template <class World, class Window>
+void scattered(World world, Window& w, std::vector<std::int64_t>& own, std::size_t at, unsigned seed) {
+    constexpr std::size_t room = 2 * middle;
+    std::mt19937 random{seed};
+    datatype const number = datatype::named(element_kind::int64);
+    rank const next = (world.rank() + 1) % world.size(), before = (world.rank() - 1 + world.size()) % world.size();
+    auto const value = [&](rank of, std::size_t i) { return of.value * 1'000'000 + static_cast<std::int64_t>(i) + 1; };
+    for (auto const& l : layouts(room, random)) {
+        auto const n = l.places.size();
+        std::vector<std::int64_t> packed(n), again(n), spread(room, -1);
+        for (std::size_t i = 0; i < n; ++i) packed[i] = value(world.rank(), i);
+        std::fill(own.begin(), own.end(), -1);
+        world.barrier();
+        {
+            auto const held = w.lock(next, rma::lock_kind::shared);
+            w.put({packed.data(), static_cast<std::int64_t>(n), number}, next, {at, l.count, l.type});
+            w.flush(next);
+            w.get({again.data(), static_cast<std::int64_t>(n), number}, next, {at, l.count, l.type});
+            w.get({spread.data() + middle, l.count, l.type}, next, {at, l.count, l.type});
+            w.flush(next);
+        }
+        must(again == packed, l.name + ": not what was put");
+        world.barrier();
+        std::vector<std::int64_t> expected(room, -1), there(room, -1);
+        for (std::size_t i = 0; i < n; ++i) expected[l.places[i]] = value(before, i), there[l.places[i]] = packed[i];
+        must(own == expected, l.name + ": memory is not as it must be");
+        must(spread == there, l.name + ": what was got is not where it belongs");
+        world.barrier();
+    }
+}
+template <class World> void scattered(World world, unsigned seed) {
+    std::vector<std::int64_t> own(2 * middle);
+    {
+        window w{world, exposed(own)};
+        scattered(world, w, own, middle, seed);
+    }
+    window w{world, dynamic<std::int64_t>()};
+    w.attach(std::span{own});
+    auto const all = world.allgather(reinterpret_cast<std::uintptr_t>(&own[middle]));
+    scattered(world, w, own, all[static_cast<std::size_t>((world.rank().value + 1) % world.size())], seed);
+    world.barrier();
+}
+
 /// Where the kernel copies.
 template <class World> void unreadable(World world) {
     constexpr std::size_t n = 8192;
@@ -437,6 +549,8 @@ template <class Stack> int run(std::string_view mode, std::vector<std::string> c
     else if (mode == "windows") windows(world, static_cast<int>(number(0)), static_cast<unsigned>(number(1)));
     else if (mode == "unmapped") unmapped(world);
     else if (mode == "detached") detached(world);
+    else if (mode == "scattered") scattered(world, static_cast<unsigned>(number(0)));
+    else if (mode == "crowded") crowded(world, number(0));
     else if (mode == "unreadable") unreadable(world);
     else if (mode == "hang" && world.rank() == 0) static_cast<void>(world.template recv<long>(1, 7));
     else if (mode == "hang") world.barrier();

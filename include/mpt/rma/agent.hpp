@@ -2,7 +2,7 @@
 ///
 ///        origin                                            target's agent
 ///        letter ------ an ordinary message ----------->    kept as unexpected, by whoever polls the lane
-///        bell.ring() ---- a word of the arena --------->   wakes: takes the letter, does it, looks for more, sleeps
+///        rung, bell.ring() ---- words of the arena ---->   wakes: takes the letter, does it, looks for more, sleeps
 ///        answer <------ an ordinary message ------------   where the letter names a tag
 ///
 ///   A window of memory that not all reach has an agent at each rank whose memory it is, on the window's lane and in its context,
@@ -76,18 +76,24 @@ template <class Stack> class agent final : wait_hook, duty {
     std::vector<std::byte> letter_, answer_;
     std::map<std::int32_t, std::uint32_t> refused_; // by sender
     std::uint32_t called_ = 0;                      // as control::called was, for who waits
+    bool had_one_ = false;                          // the clerk's: the last look found a letter
     clerk<Stack>& by_;
 
 public:
-    /// Of a window that knows all of its own, whose control block the clerk's is.
+    /// Of a window that knows all of its own. Throws as clerk::serve does.
     agent(window<Stack>& w, clerk<Stack>& by)
-        : of_{w}, wire_{w.wire_}, control_{by.desk()}, memory_{w.memory_}, hooks_{w.run_->hooks()}, by_{by} {
+        : of_{w}, wire_{w.wire_}, control_{*w.control_}, memory_{w.memory_}, hooks_{w.run_->hooks()}, by_{by} {
         hooks_.add(*this);
-        by_.serve(*this);
+        try {
+            by_.serve(*this);
+        } catch (...) {
+            hooks_.remove(*this);
+            throw;
+        }
     }
     ~agent() {
         hooks_.remove(*this);
-        by_.leave();
+        by_.leave(*this);
     }
     agent(agent const&) = delete;
 
@@ -108,7 +114,11 @@ private:
         ~in_turn() { turn.release(place); }
     };
     /// The next letter.
-    bool do_next() override {
+    bool do_next(bool all) override {
+        if (!all && !had_one_ && !control_.rung.clear()) return false;
+        return had_one_ = take_one();
+    }
+    bool take_one() {
         typename turn_type::node place;
         turn_.acquire(place);
         in_turn const mine{turn_, place};
@@ -132,6 +142,14 @@ private:
         else control_.letters.one_done();
     }
     bool is_ours(opened_letter const& l) const {
+        std::uint64_t first = ~std::uint64_t{0}, end = 0;
+        bool is_sane = true;
+        for (auto const& r : l.runs()) {
+            std::uint64_t last = 0;
+            is_sane &= !__builtin_add_overflow(r.at, r.bytes, &last);
+            first = std::min(first, r.at), end = std::max(end, last);
+        }
+        if (is_sane && first < end && memory_.has(first, end - first)) return true; // one look in place of one for each
         return std::ranges::all_of(l.runs(), [&](memory_run const& r) { return memory_.has(r.at, r.bytes); });
     }
     void confirm(std::uint32_t refused) {
@@ -253,7 +271,7 @@ private:
     void swap(opened_letter const& l) {
         must(l.head.runs == 1 && l.data.size() == 2 * l.bytes_of_runs() && !answer_.empty());
         auto const n = answer_.size();
-        of_.swap_at(here(), n, at(l.places[0]), l.data.data(), l.data.data() + n, answer_.data(), of_.rows_locked_);
+        of_.swap_at(here(), n, at(l.runs()[0]), l.data.data(), l.data.data() + n, answer_.data(), of_.rows_locked_);
     }
 };
 

@@ -3,9 +3,10 @@
 ///        memory                                                    way        put get    accumulate
 ///        in the arena; our own                                     mapped     loads and stores, the processor's atomics
 ///        of a rank that is a thread of this process                shared     the same; not once the job is ended
-///        of another process                                        kernel     CMA        agent        what is small, and long
+///        of another process                                        kernel     CMA (*)    agent        what is small, and long
 ///        the same, where the kernel refuses CMA                    agent      agent      agent        updates: first by who waits
 ///        of any rank over transports that read no memory           agent      agent      agent        there (rma/active_message.hpp)
+///        (*) many small runs: the agent (rma/window/move.hpp)
 ///
 ///        addresses of the target      base ............... base + size            what the window has
 ///                                  low ............................. low + reach    what is mapped here, at + shift
@@ -25,6 +26,7 @@
 
 #include <mpt/core/types.hpp>
 #include <mpt/rma/active_message.hpp>
+#include <mpt/rma/agent/asked_flag.hpp>
 #include <mpt/rma/lock_word.hpp>
 #include <mpt/rma/rows.hpp>
 #include <mpt/transport/smp/copy.hpp>
@@ -43,7 +45,7 @@ namespace detail {
 enum class way : std::uint8_t { mapped, shared, kernel, agent };
 
 /// What the others must reach of a rank's part beside its memory: a block of the arena.
-template <class World> struct control_parts {
+template <class World> struct control {
     using atomics = typename World::atomics;
 
     alignas(line_pair) lock_word<atomics> lock; // epochs: MPI_Win_lock and its kin
@@ -53,19 +55,10 @@ template <class World> struct control_parts {
     // Counted up by who was not answered in time: a thread that sleeps in a wait looks about once more.
     alignas(line_pair) typename atomics::template atomic<std::uint32_t> called{0};
     letters_under_way<atomics> letters{};        // to this rank's agent
+    alignas(line_pair) asked_flag<atomics> rung; // set by who rings for the agent, at every look
     alignas(line_pair) rma::rows<World> rows;    // of this part
     alignas(line_pair) rma::stays<World> stays;  // of this rank's threads, in whatever part
     std::array<active_line<atomics>, 8> asked{}; // of who waits here
-};
-template <class World> struct control : control_parts<World> {
-    alignas(line_pair) world::bell<World> agent{}; // rung by who has sent the agent a letter
-
-    /// As at first, for the next window: but the bell, on which somebody may sleep.
-    void renew() noexcept {
-        auto* const parts = static_cast<control_parts<World>*>(this);
-        std::destroy_at(parts);
-        std::construct_at(parts);
-    }
 };
 static_assert(sizeof(control<world::native>) == 30 * line_pair);
 
@@ -134,7 +127,7 @@ struct card {
     std::uint64_t base = 0, size = 0;
     std::int64_t unit = 1;
     std::uint64_t memory_at = 0;                  // in the slice of rank memory_of; dynamic: of attachments, in the own slice
-    std::uint64_t control_at = 0;                 // in the own slice
+    std::uint64_t control_at = 0, bell_at = 0;    // in the own slice; bell_at 0: no agent
     std::uint64_t slice_here = 0, slice_size = 0; // the own slice as its rank maps it
     std::uint64_t probe_at = 0, probe[2]{};       // words to be read through the kernel, and what they are
     std::int32_t memory_of = -1;                  // world rank; -1: not in the arena
@@ -143,7 +136,7 @@ struct card {
     std::uint16_t locked = 0; // it wants all elements changed under the part's lock
     std::uint16_t fenced = 0; // others' barriers reach all of its threads
 };
-static_assert(sizeof(card) == 12 * 8 && std::is_trivially_copyable_v<card>);
+static_assert(sizeof(card) == 13 * 8 && std::is_trivially_copyable_v<card>);
 
 /// What each rank tells the others of a window when it has seen all their cards.
 struct verdict {
@@ -168,6 +161,7 @@ template <class World> struct alignas(line_pair) target {
     std::uint64_t base = 0, size = 0, low = 0, reach = 0, shift = 0;
     std::int64_t unit = 1;
     control<World>* sync = nullptr;
+    world::bell<World>* bell = nullptr;           // of the clerk who is its agent; null: it has none
     attachments<World> const* attached = nullptr; // of a dynamic window
     rank world{};
     // Bytes of rows that this rank has changed by elements, and how many make it take the part (rma/rows.hpp).
@@ -199,6 +193,12 @@ template <class World> struct alignas(line_pair) target {
     }
     std::byte* at(std::uint64_t address) const noexcept { return reinterpret_cast<std::byte*>(address + shift); }
 
+    /// A letter has left, or is still to be answered.
+    void ring_agent(World const& w, fence_mode mode) noexcept {
+        if (!bell) return;
+        sync->rung.set();
+        bell->ring(w, mode);
+    }
     /// Is who waits there to be asked for something small? Not while letters of ours may be under way: updates are done in their order.
     /// What would be a letter else always is, for an agent that is awake looks there, too.
     bool is_worth_asking(bool else_a_letter) noexcept {

@@ -1,7 +1,7 @@
 /// rma/window - memory of every rank of a group that the others read, write and update without its doing anything.
 ///
 ///        put / get             my bytes <---> bytes of the target        arena, or ranks as threads   loads and stores
-///        accumulate ...        elements op= mine, atomically             another process's memory     CMA: put and get alone
+///        accumulate ...        elements op= mine, atomically             another process's memory     CMA: put and get alone, few runs
 ///                                                                        all else                     the target's agent
 ///                                                              and, while the target waits, a thread of its own
 ///
@@ -238,6 +238,10 @@ private:
     std::span<std::byte> slice_of(rank world);
     bool needs_agent(card const& mine) const noexcept;
     bool may_share_rows() const noexcept;
+    struct alignas(line_pair) own_bell {
+        world::bell<world_type> bell{};
+    };
+    std::shared_ptr<clerk<Stack>> find_clerk();
     void start_agent();
     void give_back() noexcept;
 
@@ -265,6 +269,7 @@ private:
     [[gnu::noinline]] void put_far(own_source const& from, target_type& t, target_place const& to);
     [[gnu::noinline]] void get_far(own_sink const& into, target_type& t, target_place const& from);
     bool put_by_kernel(source const& data, target_type& t, typed_runs const& there);
+    bool get_around(sink const& room, target_type& t, extent const& e, target_place const& from);
     bool get_by_kernel(sink const& room, target_type& t, typed_runs const& there);
     bool done_by_kernel(char const* call, target_type& t, status s, std::span<std::byte const> own, bool writes_own);
     struct both_sides; // of an update
@@ -359,7 +364,7 @@ private:
     std::uint64_t probe_[2]{}; // what others read to see that the kernel lets them
     std::unique_ptr<target_type[]> targets_;
     exposed_memory memory_;
-    std::shared_ptr<rma::clerk<Stack>> clerk_; // whose desk the control block is then
+    std::shared_ptr<rma::clerk<Stack>> clerk_; // the agent's thread
     std::unique_ptr<rma::agent<Stack>> agent_;
 
     atomic<bool> open_to_all_{false}, nobody_locked_{false};

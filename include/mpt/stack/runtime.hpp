@@ -142,18 +142,9 @@ public:
 
     /// What its threads do for others while they wait.
     wait_hooks<world_type>& hooks() noexcept { return hooks_; }
-    /// Threads that work for windows, while they have none. keep: false: there are enough of them.
-    bool keep(std::shared_ptr<rma::clerk<Stack>> const& c) noexcept {
-        return lanes_.front()->enter([&](auto&) {
-            auto const place = std::ranges::find(clerks_, nullptr);
-            return place != clerks_.end() && (*place = c, true);
-        });
-    }
-    std::shared_ptr<rma::clerk<Stack>> take_clerk() noexcept {
-        return lanes_.front()->enter([this](auto&) {
-            auto const one = std::ranges::find_if(clerks_, [](auto const& c) { return c != nullptr; });
-            return one == clerks_.end() ? nullptr : std::exchange(*one, nullptr);
-        });
+    /// f(places of threads that work for windows): one thread at a time, and it does not wait.
+    template <class F> auto with_clerks(F f) {
+        return lanes_.front()->enter([&](auto&) { return f(std::span{clerks_}); });
     }
 
     /// Memory that peers reach by plain loads and stores: whole pages, zeroed, untouched. Throws mpt::error(no_memory) with the
@@ -232,7 +223,7 @@ public:
 
 private:
     void dismiss_clerks() {
-        while (take_clerk()) {}
+        with_clerks([this](auto) { return std::exchange(clerks_, {}); });
     }
     void drain() {
         for (auto& l : lanes_) l->wait({wait_for::finalize}, [](auto& engine) { return engine.drained(); });
@@ -373,7 +364,7 @@ private:
     crowd waiting_{room_for_waiting()}; // in all lanes, which look at it to their end
     wait_hooks<world_type> hooks_;      // the same
     std::vector<std::unique_ptr<lane<Stack>>> lanes_;
-    std::array<std::shared_ptr<rma::clerk<Stack>>, 4> clerks_; // that have no window; the first lane's lock keeps them
+    std::array<std::shared_ptr<rma::clerk<Stack>>, 4> clerks_; // those there are come first; the first lane's lock keeps them
     std::once_flag told_;
     native_atomics::atomic<std::uint32_t> contexts_{3}; // drawn here, and the fixed ones
     bool met_ = false, left_ = false;

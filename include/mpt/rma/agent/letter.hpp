@@ -55,20 +55,31 @@ public:
     bool none() const noexcept { return count_.load(std::memory_order_acquire) == 0; } // sync(rma.letters): acquire
 };
 
-inline constexpr std::size_t letter_runs = 128, letter_bytes = 64 * 1024;
+inline constexpr std::size_t letter_runs = 512, letter_bytes = 64 * 1024;
 /// Data that stay where the origin's program has them are asked for in pieces: each keeps who waits at the target some 15 us from its own.
 /// origin: accumulates of 1 MiB by pieces that are read 16, 32, 64, 128, 256 KiB at a time 254, 212, 166, 148, 129 us (AMD EPYC, Zen 4, CPUs near)
 inline constexpr std::size_t most_afar = 128 * 1024;
 
+/// Room for n runs, which nobody fills before they come.
+template <std::size_t N> class run_room {
+    alignas(memory_run) std::array<std::byte, N * sizeof(memory_run)> bytes_;
+
+public:
+    std::span<memory_run> all() noexcept { return {reinterpret_cast<memory_run*>(bytes_.data()), N}; }
+    std::span<memory_run const> all() const noexcept { return {reinterpret_cast<memory_run const*>(bytes_.data()), N}; }
+};
+
 namespace detail {
 
 /// Cuts what is there into pieces of whole units, but its first `at` bytes: f(runs, offset of the first byte, bytes).
-template <class F> void in_pieces(typed_runs const& there, std::size_t most, std::size_t unit, F f, std::size_t at = 0) {
-    std::array<memory_run, letter_runs> runs;
+template <std::size_t Runs = letter_runs, class F>
+void in_pieces(typed_runs const& there, std::size_t most, std::size_t unit, F f, std::size_t at = 0) {
+    run_room<Runs> place;
+    auto const runs = place.all();
     while (at < there.size()) {
         auto piece = there.list(at, most / unit * unit, runs);
         if (auto const rest = piece.bytes % unit; rest != 0) piece = there.list(at, piece.bytes - rest, runs);
-        f(std::span<memory_run const>{runs}.first(piece.runs), at, piece.bytes);
+        f(std::span<memory_run const>{runs.first(piece.runs)}, at, piece.bytes);
         at += piece.bytes;
     }
 }
@@ -120,11 +131,11 @@ static_assert(byte_source<letter>);
 /// A letter as it came. Throws mpt::error(protocol) where it is none.
 struct opened_letter {
     letter_head head;
-    std::array<memory_run, letter_runs> places;
+    run_room<letter_runs> places;
     std::span<std::byte const> data;
 
     explicit opened_letter(std::span<std::byte const> message);
-    std::span<memory_run const> runs() const noexcept { return std::span{places}.first(head.runs); }
+    std::span<memory_run const> runs() const noexcept { return places.all().first(head.runs); }
     std::size_t bytes_of_runs() const noexcept {
         std::size_t n = 0;
         for (auto const& r : runs()) n += r.bytes;
@@ -142,7 +153,7 @@ inline opened_letter::opened_letter(std::span<std::byte const> message) {
     auto const rest = message.subspan(sizeof head);
     auto const list = std::size_t{head.runs} * sizeof(memory_run);
     if (head.runs > letter_runs || rest.size() < list || rest.size() - list != head.bytes) bad();
-    copy_bytes(reinterpret_cast<std::byte*>(places.data()), rest.data(), list);
+    copy_bytes(reinterpret_cast<std::byte*>(places.all().data()), rest.data(), list);
     data = rest.subspan(list);
     if (bytes_of_runs() > letter_bytes) bad();
 }

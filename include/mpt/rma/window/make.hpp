@@ -26,7 +26,9 @@ window<Stack>::window(runtime<Stack>& run, context_id context, coll::team<Stack>
     std::string why_not;
     try {
         mine = make_own(parent, w);
-    } catch (error const& e) { mine.failed = 1, why_not = e.what(); }
+    } catch (error const& e) { mine.failed = 1, why_not = e.what(); } catch (std::bad_alloc const&) {
+        mine.failed = 1, why_not = "mpt: no memory for what a rank keeps of a window.";
+    }
     try {
         auto all = exchange(parent, mine, why_not);
         agree(parent, [&] { know_all(all, w); });
@@ -71,7 +73,6 @@ template <class Stack> void window<Stack>::free() {
 
 /// After this nobody looks at what is this rank's.
 template <class Stack> void window<Stack>::give_back() noexcept {
-    if (clerk_ && run_->keep(clerk_)) control_ = nullptr;
     clerk_.reset();
     if (control_) run_->heap().free_object(std::exchange(control_, nullptr));
     if (attached_) run_->heap().free_object(std::exchange(attached_, nullptr));
@@ -103,11 +104,8 @@ template <class Stack> card window<Stack>::make_own(coll::team<Stack> const& par
         c.memory_of = run_->me();
         c.memory_at = heap.refer(own_.base).offset;
     }
-    if (needs_agent(c) && (clerk_ = run_->take_clerk())) {
-        control_ = &clerk_->desk();
-        control_->renew();
-    } else control_ = make_block<control<world_type>>();
-    c.control_at = heap.refer(control_).offset;
+    c.control_at = heap.refer(control_ = make_block<control<world_type>>()).offset;
+    if (needs_agent(c)) c.bell_at = heap.refer(&(clerk_ = find_clerk())->bell()).offset;
     c.pid = smp::own_process();
     c.probe_at = reinterpret_cast<std::uintptr_t>(probe_), c.probe[0] = probe_[0], c.probe[1] = probe_[1];
     return c;
@@ -201,6 +199,7 @@ template <class Stack> void window<Stack>::find(target_type& t, card const& c, r
     t.world = who_.world(r);
     auto const slice = slice_of(t.world);
     t.sync = reinterpret_cast<control<world_type>*>(slice.data() + c.control_at);
+    if (c.bell_at != 0) t.bell = reinterpret_cast<world::bell<world_type>*>(slice.data() + c.bell_at);
     t.base = t.low = c.base, t.size = c.size, t.unit = c.unit, t.pid = c.pid;
     if (how_ == flavor::shared) {
         t.reach = c.size;
@@ -246,12 +245,21 @@ template <class Stack> bool window<Stack>::may_share_rows() const noexcept {
     return !fences::invisible && run_->job().fences() == fence_mode::sleeper && how_ != flavor::dynamic;
 }
 
+/// The clerk with the least to do, or a new one.
+template <class Stack> std::shared_ptr<clerk<Stack>> window<Stack>::find_clerk() {
+    return run_->with_clerks([this](auto clerks) {
+        for (auto& c : clerks)
+            if (!c) return c = std::make_shared<clerk<Stack>>(*run_, make_block<own_bell>()->bell);
+            else if (c->served() == 0) return c;
+        return *std::ranges::min_element(clerks, {}, [](auto const& c) { return c->served(); });
+    });
+}
+
 template <class Stack> void window<Stack>::start_agent() {
     if constexpr (std::is_same_v<typename Stack::lock_policy_type, lock::none>)
         throw error{errc::usage,
                     "mpt: a window of memory that others cannot reach needs a thread beside the program's, and this "
                     "stack's lock is none"};
-    if (!clerk_) clerk_ = std::make_shared<clerk<Stack>>(*run_, *control_);
     agent_ = std::make_unique<rma::agent<Stack>>(*this, *clerk_);
 }
 

@@ -2,7 +2,14 @@
 ///
 ///   What is small, who waits at the target may do (window/ask.hpp). What lies scattered there is cut into pieces of so many runs and
 ///   bytes; each is written by the kernel, or is a letter.
+///
+///   Scattered  the kernel looks up the pages of each run, 0.34 us, as long as it takes to copy 3 KiB. So of runs that lie close together a get
+///              reads what lies between them, too, and leaves it; and what is many small runs goes to the target's agent, packed.
+///              The first runs tell for all. A buffer of the origin's that is not there is then a fault of its own, and no error.
+///              origin: 128 and 1024 times 8 B, 64 B and 4 KiB apart, two ranks, AMD EPYC guest: put 43 and 347 us by the kernel
 #pragma once
+#include <memory>
+
 #include <mpt/core/copy.hpp>
 #include <mpt/rma/window.hpp>
 #include <mpt/rma/window/ask.hpp>
@@ -105,17 +112,48 @@ template <class Stack> bool window<Stack>::done_by_kernel(char const* call, targ
     throw error{what, said + "memory of rank " + std::to_string(t.world.value) + " of the job: " + std::string{to_string(s)}};
 }
 
+/// What lies scattered at a target.
+struct scattering {
+    static constexpr std::size_t many = 96, small = 512, // runs, and bytes of one in the middle
+        gap = 2048, around = 64 << 10;                   // bytes that are read beside a run; and in all
+    std::size_t runs;                                    // `many`: perhaps more
+    bool is_fine;                                        // many small ones
+
+    explicit scattering(typed_runs const& there) noexcept {
+        std::array<memory_run, many> first;
+        auto const listed = there.list(0, there.size(), first);
+        runs = listed.runs;
+        is_fine = runs == many && listed.bytes < many * small;
+    }
+    /// Is it sooner read with all that lies between?
+    bool is_close(std::uint64_t n) const noexcept { return runs > 1 && n <= std::min(around, runs * gap); }
+};
+
+/// False: not all of it is there, or the kernel refuses.
+template <class Stack>
+bool window<Stack>::get_around(sink const& room, target_type& t, extent const& e, target_place const& from) {
+    auto const n = static_cast<std::size_t>(e.n);
+    auto const all = std::make_unique_for_overwrite<std::byte[]>(n);
+    auto const said = smp::read_process(t.pid, all.get(), e.first, n);
+    if (said == status::refused) t.by.store(way::agent, std::memory_order_relaxed); // order: either way is right
+    if (said != status::ok) return false;
+    auto const origin = reinterpret_cast<std::uintptr_t>(all.get()) + (e.origin - e.first);
+    typed_source const there{reinterpret_cast<std::byte const*>(origin), from.count, from.type};
+    copy(source::of(there), room);
+    return true;
+}
+
 template <class Stack> bool window<Stack>::put_by_kernel(source const& data, target_type& t, typed_runs const& there) {
     std::vector<std::byte> buffer;
     auto said = status::ok;
-    detail::in_pieces(there, data.is_contiguous() ? data.size() : letter_bytes, 1,
-                      [&](auto runs, std::size_t at, std::size_t n) {
-                          if (said != status::ok) return;
-                          auto const* const p = detail::piece_of(data, at, n, buffer);
-                          memory_run const mine{reinterpret_cast<std::uintptr_t>(p), n};
-                          said = runs.size() == 1 ? smp::write_process(t.pid, runs[0].at, p, n)
-                                                  : smp::write_process_runs(t.pid, {&mine, 1}, 0, runs);
-                      });
+    detail::in_pieces<most_runs_per_get>(there, data.is_contiguous() ? data.size() : letter_bytes, 1,
+                                         [&](auto runs, std::size_t at, std::size_t n) {
+                                             if (said != status::ok) return;
+                                             auto const* const p = detail::piece_of(data, at, n, buffer);
+                                             memory_run const mine{reinterpret_cast<std::uintptr_t>(p), n};
+                                             said = runs.size() == 1 ? smp::write_process(t.pid, runs[0].at, p, n)
+                                                                     : smp::write_process_runs(t.pid, {&mine, 1}, 0, runs);
+                                         });
     return done_by_kernel("put", t, said,
                           data.is_contiguous() ? std::span{data.data(), data.size()} : std::span<std::byte const>{}, false);
 }
@@ -124,15 +162,16 @@ template <class Stack> bool window<Stack>::get_by_kernel(sink const& room, targe
     std::vector<std::byte> buffer;
     auto said = status::ok;
     bool const flat = room.is_contiguous();
-    detail::in_pieces(there, flat ? room.size() : letter_bytes, 1, [&](auto runs, std::size_t at, std::size_t n) {
-        if (said != status::ok) return;
-        if (!flat) buffer.resize(n);
-        auto* const p = flat ? room.data() + at : buffer.data();
-        memory_run const mine{reinterpret_cast<std::uintptr_t>(p), n};
-        said =
-            runs.size() == 1 ? smp::read_process(t.pid, p, runs[0].at, n) : smp::read_process_runs(t.pid, {&mine, 1}, 0, runs);
-        if (!flat && said == status::ok) room.write(at, std::span{buffer}.first(n));
-    });
+    detail::in_pieces<most_runs_per_get>(there, flat ? room.size() : letter_bytes, 1,
+                                         [&](auto runs, std::size_t at, std::size_t n) {
+                                             if (said != status::ok) return;
+                                             if (!flat) buffer.resize(n);
+                                             auto* const p = flat ? room.data() + at : buffer.data();
+                                             memory_run const mine{reinterpret_cast<std::uintptr_t>(p), n};
+                                             said = runs.size() == 1 ? smp::read_process(t.pid, p, runs[0].at, n)
+                                                                     : smp::read_process_runs(t.pid, {&mine, 1}, 0, runs);
+                                             if (!flat && said == status::ok) room.write(at, std::span{buffer}.first(n));
+                                         });
     return done_by_kernel("get", t, said,
                           flat ? std::span<std::byte const>{room.data(), room.size()} : std::span<std::byte const>{}, true);
 }
@@ -151,7 +190,8 @@ template <class Stack> void window<Stack>::put_far(own_source const& from, targe
     }
     typed_runs const there{e.origin, to.count, to.type};
     auto const done = ask_who_waits(t, {.what = request::put, .there = &there, .from = &data});
-    if (done == data.size() || (by == way::kernel && t.is_known(e.first, e.n) && put_by_kernel(data, t, there))) return;
+    if (done == data.size()) return;
+    if (by == way::kernel && t.is_known(e.first, e.n) && !scattering{there}.is_fine && put_by_kernel(data, t, there)) return;
     std::vector<std::byte> buffer;
     auto const send = [&](auto runs, std::size_t at, std::size_t n) {
         ask(t, {{.what = request::put}, runs, source{detail::piece_of(data, at, n, buffer), n}});
@@ -172,7 +212,12 @@ template <class Stack> void window<Stack>::get_far(own_sink const& into, target_
     }
     typed_runs const there{e.origin, from.count, from.type};
     auto const done = ask_who_waits(t, {.what = request::get, .there = &there, .answer = &room});
-    if (done == room.size() || (by == way::kernel && t.is_known(e.first, e.n) && get_by_kernel(room, t, there))) return;
+    if (done == room.size()) return;
+    if (by == way::kernel && t.is_known(e.first, e.n)) {
+        scattering const s{there};
+        if (s.is_close(e.n) && get_around(room, t, e, from)) return;
+        if (!s.is_fine && get_by_kernel(room, t, there)) return;
+    }
     auto const send = [&](auto runs, std::size_t at, std::size_t n) {
         sink_part const part{room, at, n};
         ask_for("get", t, {.what = request::get}, runs, {}, sink::of(part));
@@ -196,7 +241,7 @@ template <class Stack> void window<Stack>::send_letter(target_type& t, letter co
 
 /// A frame may leave long after its send began: the agent is rung at each look, and after the last one.
 template <class Stack> outcome window<Stack>::finish_ringing(target_type& t, protocol::request& r, waiting const& about) {
-    auto const ring = [&] { return t.sync->agent.ring(run_->world(), run_->job().fences()), false; };
+    auto const ring = [&] { return t.ring_agent(run_->world(), run_->job().fences()), false; };
     auto const got = wire_.finish(r, about, ring);
     ring();
     return got;

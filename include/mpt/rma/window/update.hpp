@@ -141,14 +141,14 @@ template <class Stack> void window<Stack>::update_here(both_sides const& data, t
     std::vector<std::byte> buffer, was;
     bool const keeps = data.result && !data.result->is_contiguous();
     bool const flat = !keeps && (!data.operand || data.operand->is_contiguous());
-    detail::in_pieces(there, flat ? there.size() : copy_piece, data.action.size(),
-                      [&](auto runs, std::size_t at, std::size_t n) {
-                          if (keeps) was.resize(n);
-                          auto const* const operand = data.operand ? detail::piece_of(*data.operand, at, n, buffer) : nullptr;
-                          auto* const old = keeps ? was.data() : data.result ? data.result->data() + at : nullptr;
-                          combine_at(t, data.action, runs, operand, old);
-                          if (keeps) data.result->write(at, was);
-                      });
+    detail::in_pieces<128>(
+        there, flat ? there.size() : copy_piece, data.action.size(), [&](auto runs, std::size_t at, std::size_t n) {
+            if (keeps) was.resize(n);
+            auto const* const operand = data.operand ? detail::piece_of(*data.operand, at, n, buffer) : nullptr;
+            auto* const old = keeps ? was.data() : data.result ? data.result->data() + at : nullptr;
+            combine_at(t, data.action, runs, operand, old);
+            if (keeps) data.result->write(at, was);
+        });
 }
 
 template <class Stack>

@@ -90,6 +90,52 @@ TEST(rma_active_message, takes_data_and_the_number_after_them) {
         });
 }
 
+TEST(rma_active_message, takes_lists_of_runs) {
+    constexpr std::size_t room = 9000;
+    auto const test = [](auto world, auto& w, std::vector<std::int64_t>& own) {
+        auto const count = [](datatype const& t) { return static_cast<std::int64_t>(t.size() / 8); };
+        std::vector<std::int64_t> data(room), was(room);
+        std::iota(data.begin(), data.end(), 100);
+        auto const fifty = datatype::vector(50, 1, 3, number), wide = datatype::vector(60, 64, 100, number),
+                   three = datatype::vector(3, 1, 3, number), many = datatype::vector(300, 1, 3, number);
+        auto const bytes = datatype::vector(40, 2, 3, datatype::named(element_kind::byte));
+        w.lock_all();
+        if (world.rank() == 0) {
+            auto asks = [&, before = 0u](std::uint32_t n) mutable {
+                w.flush(1);
+                EXPECT_EQ(w.done_by_waiting(1) - before, n);
+                before = w.done_by_waiting(1);
+            };
+            w.put({data.data(), 50, number}, {1, 0, 1, fifty}), asks(1);
+            w.get({was.data(), 50, number}, {1, 0, 1, fifty}), asks(1);
+            EXPECT_TRUE(std::equal(was.begin(), was.begin() + 50, data.begin()));
+            w.accumulate({data.data(), 50, number}, {1, 0, 1, fifty}, operation::sum), asks(1);
+            w.get_accumulate({data.data(), 50, number}, {was.data(), 1, fifty}, {1, 0, 1, fifty}, operation::sum), asks(1);
+            for (std::size_t i = 0; i < 50; ++i) ASSERT_EQ(was[3 * i], 2 * data[i]) << i;
+            w.get_accumulate({nullptr, 0, number}, {was.data(), 50, number}, {1, 0, 1, fifty}, operation::no_op), asks(1);
+            for (std::size_t i = 0; i < 50; ++i) ASSERT_EQ(was[i], 3 * data[i]) << i;
+            w.put({data.data(), count(wide), number}, {1, 1000, 1, wide}), asks(3);
+            w.put({data.data(), 3, number}, {1, 8000, 1, three}), asks(0);
+            w.put({data.data(), 300, number}, {1, 8050, 1, many}), asks(0);
+            w.accumulate({data.data(), 80, datatype::named(element_kind::byte)}, {1, 7900, 1, bytes}, operation::replace),
+                asks(1);
+        }
+        w.unlock_all();
+        world.barrier(); // where rank 1 waits
+        if (world.rank() != 1) return;
+        std::vector<std::int64_t> expected(room, 5);
+        for (std::size_t i = 0; i < 50; ++i) expected[3 * i] = 3 * data[i];
+        for (std::size_t i = 0; i < 60 * 64; ++i) expected[1000 + i / 64 * 100 + i % 64] = data[i];
+        for (std::size_t i = 0; i < 3; ++i) expected[8000 + 3 * i] = data[i];
+        for (std::size_t i = 0; i < 300; ++i) expected[8050 + 3 * i] = data[i];
+        auto* const at = reinterpret_cast<std::byte*>(&expected[7900]);
+        auto const* const from = reinterpret_cast<std::byte const*>(data.data());
+        for (std::size_t i = 0; i < 80; ++i) at[i / 2 * 3 + i % 2] = from[i];
+        EXPECT_EQ(own, expected);
+    };
+    on_streams(rma::flavor::create, patient, test, room);
+}
+
 TEST(rma_active_message, does_every_operation_as_an_agent_does) {
     on_streams(rma::flavor::create, patient, [](auto world, auto& w, std::vector<std::int64_t>& own) {
         w.lock_all();

@@ -8,7 +8,7 @@
 //   unmapped                   windows while rank 0 may map no more: told to all ranks; then it may, and they are made
 //   detached                   windows with more attachments than their table has places: what is not attached is refused
 //   crowded N                  N windows of the program's own memory at once: by a few threads of mpt's
-//   scattered SEED             puts and gets of many small runs, in windows of the program's own memory
+//   scattered SEED             puts, gets and updates of many small runs, in windows of the program's own memory
 //   unreadable                 puts from, and gets into, pages of the origin's that are not there: its own error, not the target's
 //   hang                       rank 0 waits for a message, the others in a barrier
 //   hang-lock                  rank 0 locks its own window and waits in a barrier, the others want the lock
@@ -469,11 +469,17 @@ void scattered(World world, Window& w, std::vector<std::int64_t>& own, std::size
             w.get({again.data(), static_cast<std::int64_t>(n), number}, next, {at, l.count, l.type});
             w.get({spread.data() + middle, l.count, l.type}, next, {at, l.count, l.type});
             w.flush(next);
+            must(again == packed, l.name + ": not what was put");
+            rma::own_source const more{packed.data(), static_cast<std::int64_t>(n), number};
+            w.accumulate(more, next, {at, l.count, l.type}, operation::sum);
+            w.get_accumulate(more, {again.data(), static_cast<std::int64_t>(n), number}, next, {at, l.count, l.type},
+                             operation::sum);
+            w.flush(next);
+            for (std::size_t i = 0; i < n; ++i) must(again[i] == 2 * packed[i], l.name + ": not what was there");
         }
-        must(again == packed, l.name + ": not what was put");
         world.barrier();
         std::vector<std::int64_t> expected(room, -1), there(room, -1);
-        for (std::size_t i = 0; i < n; ++i) expected[l.places[i]] = value(before, i), there[l.places[i]] = packed[i];
+        for (std::size_t i = 0; i < n; ++i) expected[l.places[i]] = 3 * value(before, i), there[l.places[i]] = packed[i];
         must(own == expected, l.name + ": memory is not as it must be");
         must(spread == there, l.name + ": what was got is not where it belongs");
         world.barrier();

@@ -34,15 +34,15 @@
 
 namespace mpt::inline v0::rma {
 
-/// What is to be done to one run of bytes of the target's.
+/// What is to be done to one run of bytes of the target's; or, list: a letter of some runs, which stands elsewhere (window/ask.hpp).
 struct active_message {
     static constexpr std::size_t most = 104; // bytes of data: two lines in all
 
     request what = request::confirm; // never that
     operation op = operation::no_op; // update; put: of the number after it, if any
     element_kind kind = element_kind::byte;
-    bool fetches = false;    // update: the answer is what was there
-    std::uint32_t bytes = 0; // of the run; afterwards 0 where the kernel refused to write the answer
+    bool fetches = false;    // update, list: there is an answer
+    std::uint32_t bytes = 0; // of the run, or of the letter; afterwards 0 where the kernel refused to write the answer
     std::uint64_t at = 0;
     std::array<std::byte, most> data; // put, update: as many; swap: expected, then desired. The answer of get, update, swap
 
@@ -63,7 +63,7 @@ struct active_message {
         std::int32_t of = -1;        // in the slice of that rank of the job; or in the memory of that rank of the window,
         std::uint32_t is_afar = 0;   // which the kernel reads and writes
         std::uint64_t at = 0;        // the data; nothing afar where there are none
-        std::uint64_t answer_at = 0; // afar; else it follows the data
+        std::uint64_t answer_at = 0; // afar; else it follows the data, or the half of the desk that a letter stands on
     };
     void put_elsewhere(place const& p) noexcept { std::memcpy(data.data(), &p, sizeof p); }
     place elsewhere() const noexcept {

@@ -9,8 +9,9 @@
 ///   there when the window is made and gone when it is freed; its thread stays (rma/clerk.hpp). That sleeps on a bell of its own, not on the
 ///   lane's, so that the program's messages do not wake it. A thread of the program that waits may do its work: help().
 ///
-///   Small operations, and long updates, need no letter while a thread of the program waits: rma/active_message.hpp. The agent owns what
-///   serves them: all who change elements for others take turns, and count as one thread where rows are somebody's (rma/rows.hpp).
+///   Small operations, long updates, and what is not too scattered need no letter while a thread of the program waits:
+///   rma/active_message.hpp. The agent owns what serves them: all who change elements for others take turns, and count as one thread where
+///   rows are somebody's (rma/rows.hpp).
 ///
 ///   What it changes it changes as anybody would (rma/element.hpp). Letters of one rank are done in their order: who takes letters
 ///   has the agent's turn, until what he took is done.
@@ -158,12 +159,17 @@ private:
     }
     void execute(opened_letter const& l) {
         if (l.head.answer != 0) answer_.resize(l.bytes_of_runs());
+        execute(l, answer_);
+    }
+    /// answer: room for what is fetched, or none.
+    void execute(opened_letter const& l, std::span<std::byte> answer) {
         switch (l.head.what) {
         case request::put: return put(l);
-        case request::get: return get(l);
-        case request::update: return update(l);
-        case request::swap: return swap(l);
-        case request::confirm: return;
+        case request::get: return get(l, answer);
+        case request::update: return update(l, answer);
+        case request::swap: return swap(l, answer);
+        case request::confirm:
+        case request::list: return;
         }
     }
     static std::byte* at(memory_run const& r) noexcept { return reinterpret_cast<std::byte*>(r.at); }
@@ -178,8 +184,9 @@ private:
             if (line.try_begin()) line.end(execute(line.message()), by_.is_awake()), ++done;
         return done;
     }
-    /// False: it is not for our memory, or there is no memory for it. Nothing was done then.
+    /// False: it is not for our memory, there is no memory for it, or it is none. Nothing was done then.
     bool execute(active_message& m) noexcept try {
+        if (m.what == request::list) return execute_list(m);
         memory_run const run{m.at, m.bytes};
         std::size_t const n = m.bytes, sent = m.what == request::swap ? 2 * n : n;
         if (!memory_.has(run.at, n)) return false;
@@ -209,10 +216,28 @@ private:
         case request::swap:
             of_.swap_at(here(), n, at(run), data, data + n, old, of_.rows_locked_);
             return copy_bytes(data, old, n), true;
-        case request::confirm: break;
+        case request::confirm:
+        case request::list: break;
         }
         return false;
-    } catch (std::bad_alloc const&) { return false; }
+    } catch (std::bad_alloc const&) { return false; } catch (error const&) {
+        return false;
+    }
+    /// A letter on the origin's desk; its answer goes behind it.
+    bool execute_list(active_message const& m) {
+        auto const there = m.elsewhere();
+        auto* const desk = wire_.on().look_into(rank{there.of}, there.at, 2 * desk_bytes);
+        if (!desk || m.bytes > desk_bytes) return false;
+        opened_letter const l{std::span<std::byte const>{desk, m.bytes}};
+        auto const n = m.fetches ? l.bytes_of_runs() : 0;
+        if (n > desk_bytes || !is_ours(l)) return false;
+        try {
+            execute(l, {desk + desk_bytes, n});
+        } catch (std::bad_alloc const&) { // some of the runs may be changed: nobody may do that again
+            of_.run_->job().abort(1, "mpt: no memory for a one-sided operation's data");
+        }
+        return true;
+    }
     /// An update whose data are where the origin's program has them. False: the kernel does not reach them. What was there and cannot be
     /// written is 0 bytes.
     bool change_from_afar(active_message& m, active_message::place const& there) {
@@ -256,22 +281,22 @@ private:
         auto const* p = l.data.data();
         for (auto const& r : l.runs()) copy_bytes(at(r), p, r.bytes), p += r.bytes;
     }
-    void get(opened_letter const& l) {
-        must(!answer_.empty() || l.bytes_of_runs() == 0);
-        auto* p = answer_.data();
+    void get(opened_letter const& l, std::span<std::byte> answer) {
+        must(answer.size() == l.bytes_of_runs());
+        auto* p = answer.data();
         for (auto const& r : l.runs()) copy_bytes(p, at(r), r.bytes), p += r.bytes;
     }
-    void update(opened_letter const& l) {
+    void update(opened_letter const& l, std::span<std::byte> answer) {
         element_action const asked{l.head.op, l.head.kind};
         bool const looks = l.head.op != operation::no_op;
         must(asked.is_valid() && (!looks || l.data.size() == l.bytes_of_runs()));
         for (auto const& r : l.runs()) must(asked.whole() == 0 || r.bytes % asked.whole() == 0);
-        change(asked, l.runs(), looks ? l.data.data() : nullptr, answer_.empty() ? nullptr : answer_.data());
+        change(asked, l.runs(), looks ? l.data.data() : nullptr, answer.empty() ? nullptr : answer.data());
     }
-    void swap(opened_letter const& l) {
-        must(l.head.runs == 1 && l.data.size() == 2 * l.bytes_of_runs() && !answer_.empty());
-        auto const n = answer_.size();
-        of_.swap_at(here(), n, at(l.runs()[0]), l.data.data(), l.data.data() + n, answer_.data(), of_.rows_locked_);
+    void swap(opened_letter const& l, std::span<std::byte> answer) {
+        must(l.head.runs == 1 && l.data.size() == 2 * l.bytes_of_runs() && !answer.empty());
+        auto const n = answer.size();
+        of_.swap_at(here(), n, at(l.runs()[0]), l.data.data(), l.data.data() + n, answer.data(), of_.rows_locked_);
     }
 };
 

@@ -238,9 +238,6 @@ private:
     std::span<std::byte> slice_of(rank world);
     bool needs_agent(card const& mine) const noexcept;
     bool may_share_rows() const noexcept;
-    struct alignas(line_pair) own_bell {
-        world::bell<world_type> bell{};
-    };
     std::shared_ptr<clerk<Stack>> find_clerk();
     void start_agent();
     void give_back() noexcept;
@@ -303,6 +300,8 @@ private:
     std::size_t ask_who_waits(target_type& t, small_operation const& o);
     bool is_in_reach(target_type const& t, small_operation const& o) const noexcept;
     auto afar(small_operation const& o, piece const& p) const noexcept;
+    template <class Fill, class Read> bool ask_by_line(target_type& t, bool is_letter, Fill fill, Read read);
+    std::size_t ask_for_lists(target_type& t, small_operation const& o, std::size_t unit, bool is_letter);
     bool ask_for_piece(target_type& t, small_operation const& o, std::uint64_t place, piece const& p);
     void call(target_type& t) noexcept;
     answered await_answer(target_type& t, active_line<typename world_type::atomics>& line, std::uint32_t more_looks);

@@ -2,13 +2,15 @@
 ///
 ///        not in time     8 puts or gets by the kernel, then 16, then 32 each time, until one is in time again
 ///
-///   A put, a get, or an update of one run, or a put and the number after it; what is asked for is complete when the call returns, here
-///   and there.
+///   A put, a get, or an update of one run or of a list of some, or a put and the number after it; what is asked for is complete when the
+///   call returns, here and there.
 ///
 ///   Long    ones, of more bytes than a line holds, go by pieces of 16 KiB through memory of the origin's that the target maps, where they
 ///           would be letters; and puts and gets of up to 4 KiB, where the kernel would be called. What a piece that is not done in time
 ///           leaves is a letter, or the kernel's.
-///   Far     updates of more than one such piece that are in one run here too go by pieces of 128 KiB, which the target reads through the
+///   Lists   of runs, where there are more than a few: a letter that stands on the desk in place of being sent, whose answer goes behind it.
+///
+///   Far     updates of more than one piece of 16 KiB that are in one run here too go by pieces of 128 KiB, which the target reads through the
 ///           kernel, where that reaches: one side copies nothing, and the other no more than its cache holds at a time.
 ///
 ///   Order   of updates: nobody is asked while letters are under way that the target's agent has not confirmed, so that all are done in
@@ -54,7 +56,7 @@ template <class Stack> class window<Stack>::desk {
     bool const mine_;
 
 public:
-    static constexpr std::size_t most = 16 << 10; // bytes of data, and as many of an answer
+    static constexpr std::size_t most = desk_bytes;
     explicit desk(window& w) noexcept
         : of_{w}, mine_{!w.desk_taken_.exchange(true, std::memory_order_acquire)} { // sync(rma.desk): acquire
         if (mine_ && !w.desk_) w.desk_ = static_cast<std::byte*>(w.run_->heap().object(2 * most, line_pair));
@@ -106,7 +108,29 @@ template <class Stack> bool window<Stack>::is_a_letter_else(target_type const& t
            t.by.load(std::memory_order_relaxed) == way::agent; // order: either way is right
 }
 
-/// One message. False: nothing was done.
+/// One message, which fill() writes; read(message, is_done) after its answer. False: nothing was done.
+template <class Stack> template <class Fill, class Read>
+bool window<Stack>::ask_by_line(target_type& t, bool is_letter, Fill fill, Read read) {
+    auto& lines = t.sync->asked;
+    auto const first = static_cast<std::size_t>(me_.value);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        auto& line = lines[(first + i) % lines.size()];
+        if (!line.try_take()) continue;
+        fill(line.message());
+        line.ask();
+        bool const waits = t.waits.load(std::memory_order_relaxed); // order: an estimate
+        auto const got = await_answer(t, line, waits && is_letter ? looks_before_a_letter : 0);
+        t.was_asked(got != answered::not_yet, got == answered::done);
+        if (got == answered::not_yet) return false;
+        bool const is_done = got != answered::refused;
+        read(line.message(), is_done);
+        line.give_back();
+        return is_done;
+    }
+    return false;
+}
+
+/// False: nothing was done.
 template <class Stack>
 bool window<Stack>::ask_for_piece(target_type& t, small_operation const& o, std::uint64_t place, piece const& p) {
     auto const sent = o.what == request::swap ? 2 * p.bytes : p.bytes;
@@ -114,35 +138,61 @@ bool window<Stack>::ask_for_piece(target_type& t, small_operation const& o, std:
     bool const is_afar = is_long && !p.room;
     auto* const room = is_long ? p.room : nullptr;
     if (room && o.from) o.from->read(p.at, std::span{room, sent});
-    auto& lines = t.sync->asked;
-    auto const first = static_cast<std::size_t>(me_.value);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        auto& line = lines[(first + i) % lines.size()];
-        if (!line.try_take()) continue;
-        auto& m = line.message();
+    auto const fill = [&](active_message& m) {
         m.what = o.what, m.op = o.op, m.kind = o.kind, m.fetches = o.answer != nullptr;
         m.bytes = static_cast<std::uint32_t>(p.bytes), m.at = place + p.at;
         if (o.then) m.put_after(*o.then);
         if (room) m.put_elsewhere({.of = run_->me().value, .at = run_->heap().refer(room).offset});
         else if (is_afar) m.put_elsewhere(afar(o, p));
         else if (o.from) o.from->read(p.at, std::span{m.data}.first(sent));
-        line.ask();
-        bool const waits = t.waits.load(std::memory_order_relaxed); // order: an estimate
-        auto const got = await_answer(t, line, waits && is_a_letter_else(t, o.what) ? looks_before_a_letter : 0);
-        t.was_asked(got != answered::not_yet, got == answered::done);
-        if (got == answered::not_yet) return false;
-        bool const is_done = got != answered::refused;
+    };
+    bool is_lost = false;
+    auto const read = [&](active_message& m, bool is_done) {
         if (is_afar && !is_done) t.reads_us.store(false, std::memory_order_relaxed); // order: a hint
         auto const* const answer = !room ? m.data.data() : o.what == request::get ? room : room + p.bytes;
         if (is_done && o.answer && !is_afar) o.answer->write(p.at, std::span{answer, p.bytes});
-        bool const is_lost = is_afar && is_done && m.bytes == 0;
-        line.give_back();
-        if (is_lost)
-            throw error{errc::buffer, "mpt: memory for what was there, of an update of rank " + std::to_string(t.world.value) +
-                                          " of the job, cannot be written by the kernel; the update was made"};
-        return is_done;
-    }
-    return false;
+        is_lost = is_afar && is_done && m.bytes == 0;
+    };
+    bool const is_done = ask_by_line(t, is_a_letter_else(t, o.what), fill, read);
+    if (is_lost)
+        throw error{errc::buffer, "mpt: memory for what was there, of an update of rank " + std::to_string(t.world.value) +
+                                      " of the job, cannot be written by the kernel; the update was made"};
+    return is_done;
+}
+
+/// What lies scattered at the target: up to three letters that are not sent, but stand on the desk. unit: pieces are of whole ones. is_letter:
+/// each is sent, else. How many bytes were done, from the first one on.
+template <class Stack>
+std::size_t window<Stack>::ask_for_lists(target_type& t, small_operation const& o, std::size_t unit, bool is_letter) {
+    if (looks_ == 0) return 0;
+    desk const mine{*this};
+    auto* const room = mine.room();
+    if (!room) return 0;
+    std::vector<std::byte> buffer;
+    std::size_t done = 0;
+    int left = 3;
+    detail::in_pieces<list_runs>(*o.there, list_bytes, unit, [&](auto runs, std::size_t at, std::size_t n) {
+        if (left-- <= 0) return;
+        if (!t.is_worth_asking(is_letter)) {
+            wire_.on().run_hooks();
+            left = 0;
+            return;
+        }
+        auto const operand = o.from ? source{detail::piece_of(*o.from, at, n, buffer), n} : source{};
+        letter const l{{.what = o.what, .op = o.op, .kind = o.kind}, runs, operand};
+        l.read(0, std::span{room, l.size()});
+        auto const fill = [&](active_message& m) {
+            m.what = request::list, m.op = operation::no_op, m.kind = o.kind, m.fetches = o.answer != nullptr;
+            m.bytes = static_cast<std::uint32_t>(l.size()), m.at = 0;
+            m.put_elsewhere({.of = run_->me().value, .at = run_->heap().refer(room).offset});
+        };
+        auto const read = [&](active_message const&, bool is_done) {
+            if (is_done && o.answer) o.answer->write(at, std::span{room + desk_bytes, n});
+        };
+        if (ask_by_line(t, is_letter, fill, read)) done = at + n;
+        else left = 0;
+    });
+    return done;
 }
 
 template <class Stack> auto window<Stack>::afar(small_operation const& o, piece const& p) const noexcept {

@@ -245,11 +245,15 @@ template <class Stack> bool window<Stack>::may_share_rows() const noexcept {
     return !fences::invisible && run_->job().fences() == fence_mode::sleeper && how_ != flavor::dynamic;
 }
 
+/// On lines of its own: all who send letters look at it.
+template <class World> struct alignas(line_pair) own_bell {
+    world::bell<World> bell{};
+};
 /// The clerk with the least to do, or a new one.
 template <class Stack> std::shared_ptr<clerk<Stack>> window<Stack>::find_clerk() {
     return run_->with_clerks([this](auto clerks) {
         for (auto& c : clerks)
-            if (!c) return c = std::make_shared<clerk<Stack>>(*run_, make_block<own_bell>()->bell);
+            if (!c) return c = std::make_shared<clerk<Stack>>(*run_, make_block<own_bell<world_type>>()->bell);
             else if (c->served() == 0) return c;
         return *std::ranges::min_element(clerks, {}, [](auto const& c) { return c->served(); });
     });

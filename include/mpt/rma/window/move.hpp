@@ -1,11 +1,12 @@
 /// rma/window/move - put and get: by a copy where both sides lie in one piece and are mapped, else by the target's way.
 ///
-///   What is small, who waits at the target may do (window/ask.hpp). What lies scattered there is cut into pieces of so many runs and
-///   bytes; each is written by the kernel, or is a letter.
+///   What is small, or up to some 256 runs, who waits at the target may do (window/ask.hpp). What lies scattered there is cut into pieces of so
+///   many runs and bytes; each is written by the kernel, or is a letter.
 ///
 ///   Scattered  the kernel looks up the pages of each run, 0.34 us, as long as it takes to copy 3 KiB. So of runs that lie close together a get
 ///              reads what lies between them, too, and leaves it; and what is many small runs goes to the target's agent, packed.
-///              The first runs tell for all. A buffer of the origin's that is not there is then a fault of its own, and no error.
+///              The first runs tell for all. A buffer of the origin's that is not there is a fault of its own where the kernel
+///              does not copy, and no error.
 ///              origin: 128 and 1024 times 8 B, 64 B and 4 KiB apart, two ranks, AMD EPYC guest: put 43 and 347 us by the kernel
 #pragma once
 #include <memory>
@@ -112,23 +113,6 @@ template <class Stack> bool window<Stack>::done_by_kernel(char const* call, targ
     throw error{what, said + "memory of rank " + std::to_string(t.world.value) + " of the job: " + std::string{to_string(s)}};
 }
 
-/// What lies scattered at a target.
-struct scattering {
-    static constexpr std::size_t many = 96, small = 512, // runs, and bytes of one in the middle
-        gap = 2048, around = 64 << 10;                   // bytes that are read beside a run; and in all
-    std::size_t runs;                                    // `many`: perhaps more
-    bool is_fine;                                        // many small ones
-
-    explicit scattering(typed_runs const& there) noexcept {
-        std::array<memory_run, many> first;
-        auto const listed = there.list(0, there.size(), first);
-        runs = listed.runs;
-        is_fine = runs == many && listed.bytes < many * small;
-    }
-    /// Is it sooner read with all that lies between?
-    bool is_close(std::uint64_t n) const noexcept { return runs > 1 && n <= std::min(around, runs * gap); }
-};
-
 /// False: not all of it is there, or the kernel refuses.
 template <class Stack>
 bool window<Stack>::get_around(sink const& room, target_type& t, extent const& e, target_place const& from) {
@@ -189,9 +173,11 @@ template <class Stack> void window<Stack>::put_far(own_source const& from, targe
         return within(t, [&] { copy(data, sink::of(there)); });
     }
     typed_runs const there{e.origin, to.count, to.type};
-    auto const done = ask_who_waits(t, {.what = request::put, .there = &there, .from = &data});
+    small_operation const o{.what = request::put, .there = &there, .from = &data};
+    scattering const s{there};
+    auto const done = s.is_list() ? ask_for_lists(t, o, 1, by == way::agent) : ask_who_waits(t, o);
     if (done == data.size()) return;
-    if (by == way::kernel && t.is_known(e.first, e.n) && !scattering{there}.is_fine && put_by_kernel(data, t, there)) return;
+    if (by == way::kernel && t.is_known(e.first, e.n) && !s.is_fine() && put_by_kernel(data, t, there)) return;
     std::vector<std::byte> buffer;
     auto const send = [&](auto runs, std::size_t at, std::size_t n) {
         ask(t, {{.what = request::put}, runs, source{detail::piece_of(data, at, n, buffer), n}});
@@ -211,13 +197,12 @@ template <class Stack> void window<Stack>::get_far(own_sink const& into, target_
         return within(t, [&] { copy(source::of(there), room); });
     }
     typed_runs const there{e.origin, from.count, from.type};
-    auto const done = ask_who_waits(t, {.what = request::get, .there = &there, .answer = &room});
-    if (done == room.size()) return;
-    if (by == way::kernel && t.is_known(e.first, e.n)) {
-        scattering const s{there};
-        if (s.is_close(e.n) && get_around(room, t, e, from)) return;
-        if (!s.is_fine && get_by_kernel(room, t, there)) return;
-    }
+    small_operation const o{.what = request::get, .there = &there, .answer = &room};
+    scattering const s{there};
+    bool const is_known = by == way::kernel && t.is_known(e.first, e.n);
+    if (is_known && s.is_close(e.n) && get_around(room, t, e, from)) return;
+    auto const done = s.is_list() ? ask_for_lists(t, o, 1, by == way::agent) : ask_who_waits(t, o);
+    if (done == room.size() || (is_known && !s.is_fine() && get_by_kernel(room, t, there))) return;
     auto const send = [&](auto runs, std::size_t at, std::size_t n) {
         sink_part const part{room, at, n};
         ask_for("get", t, {.what = request::get}, runs, {}, sink::of(part));

@@ -159,7 +159,10 @@ void window<Stack>::update_there(char const* call, both_sides const& data, targe
                             .there = &there,
                             .from = data.operand,
                             .answer = data.result};
-    auto const done = ask_who_waits(t, o);
+    scattering const s{there};
+    bool const is_list =
+        s.is_list() && (data.action.whole() != 0 || s.is_short()); // what one call does to wide elements happens at once
+    auto const done = is_list ? ask_for_lists(t, o, data.action.size(), true) : ask_who_waits(t, o);
     if (done == there.size()) return;
     std::vector<std::byte> buffer;
     letter_head const head{.what = request::update, .op = data.action.what(), .kind = data.action.kind()};

@@ -162,6 +162,37 @@ TEST_F(heap_of_one, user_pages_are_zeroed_again_after_they_were_used) {
     for (auto const x : b) ASSERT_EQ(x, std::byte{0});
 }
 
+TEST_F(heap_of_one, little_that_was_given_back_keeps_its_pages_and_is_zeroed) {
+    auto const a = heap.allocate(10'000);
+    std::memset(a.data(), 7, a.size());
+    heap.deallocate(a);
+    auto const b = heap.allocate(12'000);
+    EXPECT_EQ(b.data(), a.data());
+    EXPECT_EQ(mem::look_at(b).touched, b.size()) << "no page has to be had again";
+    for (auto const x : b) ASSERT_EQ(x, std::byte{0});
+    heap.deallocate(b);
+    EXPECT_EQ(heap.used(), 0u);
+    auto const large = heap.allocate(1 << 20);
+    std::memset(large.data(), 7, large.size());
+    heap.deallocate(large);
+    EXPECT_EQ(mem::look_at(heap.allocate(1 << 20)).touched, 0u) << "much is the system's again";
+}
+
+TEST_F(heap_of_one, what_is_kept_is_bounded_and_no_reason_to_refuse) {
+    mem::slice_heap small{who.arena, 0, 4 << 20};
+    std::vector<std::span<std::byte>> parts;
+    for (int i = 0; i < 32; ++i) parts.push_back(small.allocate(128 << 10));
+    for (auto const p : parts) std::memset(p.data(), 7, p.size());
+    for (auto const p : parts) small.deallocate(p);
+    EXPECT_EQ(mem::look_at(small.whole()).touched, 1u << 20);
+    auto const all = small.allocate(4 << 20);
+    ASSERT_EQ(all.size(), 4u << 20);
+    for (auto const x : all) ASSERT_EQ(x, std::byte{0});
+    small.deallocate(all);
+    small.deallocate(small.allocate(4096));
+    EXPECT_FALSE(small.extent(4 << 20, 64).empty()) << "nor for the library";
+}
+
 TEST_F(heap_of_one, freed_neighbours_become_one_run_again) {
     auto const whole = heap.allocate(64 << 20);
     heap.deallocate(whole);

@@ -40,4 +40,11 @@ TEST(wait, on_a_shared_cpu_looks_less_and_yields_as_much_more) {
     static_assert(shared(yielding_for_ever).spins == 16 && shared(yielding_for_ever).yields == ~0u, "and no overflow");
 }
 
+TEST(wait, that_was_just_asked_for_something_looks_longer_than_on_a_shared_cpu_and_no_longer_than_it_may) {
+    constexpr wait_facts f{.spins = 2000, .yields = 200}, few{.spins = 100, .yields = 200}, scarce{.scarce = true};
+    static_assert(asked(f).spins == 256 && asked(f).yields == 1944 && asked(f).spins > shared(f).spins);
+    static_assert(asked(few).spins == 100 && asked(few).yields == 200);
+    static_assert(asked(scarce).scarce, "others want this CPU");
+}
+
 } // namespace

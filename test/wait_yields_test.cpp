@@ -23,18 +23,27 @@ TEST(wait_yields, are_done_without_for_longer_each_time_that_one_takes_a_slice_a
     }
 }
 
-TEST(wait_yields, a_short_one_forgets_the_long_ones) {
+void are_short(wait::yields& y, unsigned times) {
+    for (unsigned i = 0; i < times; ++i) EXPECT_FALSE(y.took(wait::yields::slice - nanoseconds{1}));
+}
+
+TEST(wait_yields, short_ones_forget_the_long_ones_by_and_by) {
     wait::yields y;
     EXPECT_FALSE(y.took(nanoseconds{4'000'000}));
     EXPECT_TRUE(y.took(nanoseconds{4'000'000}));
     EXPECT_TRUE(y.took(nanoseconds{4'000'000}));
     EXPECT_EQ(waits_without(y), 24u);
-    EXPECT_FALSE(y.took(wait::yields::slice - nanoseconds{1}));
+    are_short(y, 1);
     EXPECT_FALSE(y.were_dear());
-    EXPECT_FALSE(y.took(wait::yields::slice));
-    EXPECT_FALSE(y.took(nanoseconds{1}));
-    EXPECT_FALSE(y.took(wait::yields::slice)) << "they must follow each other";
+    EXPECT_TRUE(y.took(wait::yields::slice)) << "one that is short may have been given to a friend";
+    EXPECT_EQ(waits_without(y), 32u) << "half as long as before, and on from there";
+    are_short(y, 10);
     EXPECT_TRUE(y.took(wait::yields::slice));
+    EXPECT_EQ(waits_without(y), 8u);
+    are_short(y, wait::yields::remembered);
+    EXPECT_FALSE(y.took(wait::yields::slice));
+    are_short(y, wait::yields::remembered - 1);
+    EXPECT_TRUE(y.took(wait::yields::slice)) << "the last that remembers the one before";
     EXPECT_EQ(waits_without(y), 8u);
 }
 
@@ -49,6 +58,8 @@ TEST(wait_yields, are_worth_a_try_until_that_was_in_vain_and_again_once_one_is_s
         EXPECT_TRUE(y.took(wait::yields::slice));
         EXPECT_FALSE(y.are_worth_a_try());
         EXPECT_FALSE(y.took(nanoseconds{1}));
+        EXPECT_TRUE(y.are_worth_a_try());
+        are_short(y, wait::yields::remembered);
     }
 }
 

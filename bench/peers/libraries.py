@@ -11,7 +11,7 @@ import sys
 
 BENCH = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = {'messages': 'peers/peer_bench.c', 'threads': 'peers/thread_bench.c', 'halo': 'apps/halo.c', 'sweep': 'apps/sweep.c',
-            'fft3d': 'apps/fft3d.c', 'habits': 'peers/habit_bench.c'}
+            'fft3d': 'apps/fft3d.c', 'habits': 'peers/habit_bench.c', 'layout': 'peers/layout_bench.c'}
 SHMEM_PROGRAMS = {'shmem': 'peers/shmem_bench.c'}
 # Tests of the same program that not all libraries run, and those that others than mpt do: Open MPI knows no SHMEM_MAX_CTX, and needs half a
 # minute for 68 PEs on two CPUs.

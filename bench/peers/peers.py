@@ -66,6 +66,7 @@ def jobs(o):
     yield from ((what, ranks, 'messages', words) for what, ranks, words in message_jobs(o))
     yield from (('habits', n, 'habits', ['-t', '0.002' if o.quick else '0.01']) for n in numbers_of_ranks(o)[:2])
     yield ONE_CPU, 2, 'habits', ['-t', '0.002' if o.quick else '0.01', '-m', '8', '-s', '_one_cpu', 'irecv_wait', 'irecv_test', 'iprobe', 'testall_16']
+    yield from ((f'layout {w}', 2, 'layout', ['-t', '0.002' if o.quick else '0.01', w]) for w in ('runs', 'objects', 'queries'))
     most, batch = ('4', '0.01') if o.quick else ('16', '0.05')
     yield from ((f'threads {w}', 2, 'threads', ['-T', most, '-t', batch, w]) for w in ('latency', 'rate', 'rma_rate', 'rma_hot'))
     yield 'one-sided', 2, 'threads', ['-t', batch, 'rma']

@@ -183,8 +183,11 @@ void Get_library_version(call&, char* text, int& length) {
 }
 void Abi_get_version(call&, int& major, int& minor) { major = MPI_ABI_VERSION, minor = MPI_ABI_SUBVERSION; }
 void Get_processor_name(call&, char* text, int& length) {
-    utsname machine{};
-    uname(&machine);
+    static utsname const machine = [] {
+        utsname is{};
+        uname(&is);
+        return is;
+    }();
     put_text(machine.nodename, text, MPI_MAX_PROCESSOR_NAME, length);
 }
 

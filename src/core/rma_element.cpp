@@ -279,6 +279,14 @@ void combine_row(element_action const& a, memory_run const& run, std::byte const
     if (a.what() != operation::no_op) a.function()(operand, at, run.bytes / a.size());
 }
 
+/// A short row of sums, without a call of the kernel. origin: 1024 rows of a double, 256 of three floats, AMD EPYC guest,
+/// us: 6.6, 2.3, and so 4.1, 1.6
+template <class Real> void add_row(memory_run const& run, std::byte const* operand) noexcept {
+    auto* at = reinterpret_cast<std::byte*>(run.at);
+    for (auto* const end = at + run.bytes; at != end; at += sizeof(Real), operand += sizeof(Real))
+        store_to(at, static_cast<Real>(load_from<Real>(at) + load_from<Real>(operand)));
+}
+
 /// Where elements have no gaps a run has whole ones.
 void combine_in_place(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
                       lock_word<>& wide) {
@@ -306,6 +314,17 @@ void combine_wide(element_action const& a, std::span<memory_run const> runs, std
     for (auto const& r : runs) copy_bytes(reinterpret_cast<std::byte*>(r.at), p, r.bytes), p += r.bytes;
 }
 
+template <class Real>
+void add_rows(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, lock_word<>& wide) {
+    constexpr std::uint64_t most = 64; // bytes of a short one
+    for (auto const& r : runs) {
+        if (!is_aligned(r.at, sizeof(Real))) combine_wide(a, {&r, 1}, operand, nullptr, wide);
+        else if (r.bytes <= most) add_row<Real>(r, operand);
+        else combine_row(a, r, operand, nullptr);
+        operand += r.bytes;
+    }
+}
+
 } // namespace
 
 void combine(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
@@ -321,6 +340,13 @@ void combine(element_action const& a, std::span<memory_run const> runs, std::byt
 
 void combine_rows(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, std::byte* old,
                   lock_word<>& wide) {
+    if (!old && a.what() == operation::sum) {
+        switch (a.kind()) {
+        case element_kind::c_float: return add_rows<float>(a, runs, operand, wide);
+        case element_kind::c_double: return add_rows<double>(a, runs, operand, wide);
+        default: break;
+        }
+    }
     for (auto const& r : runs) {
         if (is_aligned(r.at, a.whole())) combine_row(a, r, operand, old);
         else combine_wide(a, {&r, 1}, operand, old, wide);

@@ -31,6 +31,11 @@ constexpr std::uint64_t chunk = 128 << 10;      // what the library commits at o
 constexpr std::uint64_t object_pool = 64 << 10; // first extent for small objects; later ones double
 // A look at what is free reads half a dozen files. origin: MPI_Alloc_mem of 8 KiB 110 us with one each time, AMD EPYC guest
 constexpr std::chrono::milliseconds freshness{10};
+// User memory that was given back and keeps its pages: to take those from the system again is a fault for each. So much of it, in so many
+// runs, none larger than what is zeroed sooner than a page of it is had. origin: AMD EPYC guest: MPI_Alloc_mem of 8 KiB, a byte written,
+// MPI_Free_mem 10.7 us by pages that go and come
+constexpr std::uint64_t most_kept = 1 << 20, largest_kept = 128 << 10;
+constexpr std::size_t runs_kept = 16;
 
 constexpr std::uint64_t up(std::uint64_t n, std::uint64_t to) noexcept { return (n + to - 1) / to * to; }
 
@@ -129,7 +134,12 @@ struct slice_heap::impl {
         purpose what;
     };
     std::map<std::uint64_t, block> user; // by offset: what allocate() handed out
-    std::span<std::byte> open{};         // committed, not handed out yet
+    struct kept_run {
+        std::uint64_t at, n;
+    };
+    std::vector<kept_run> kept; // given back last, latest last
+    std::uint64_t bytes_kept = 0;
+    std::span<std::byte> open{}; // committed, not handed out yet
     std::vector<std::unique_ptr<pool>> pools;
     shares use;
     wish internal; // of library memory
@@ -146,7 +156,9 @@ struct slice_heap::impl {
 
     impl(std::shared_ptr<arena> w, rank o, std::span<std::byte> s, std::string_view by)
         : where{std::move(w)}, owner{o}, all{s}, limited_by{by}, huge{where->huge_part()}, runs{huge, s.size() - huge},
-          pages{0, huge} {}
+          pages{0, huge} {
+        kept.reserve(runs_kept);
+    }
 
     std::uint64_t offset(void const* p) const noexcept {
         return static_cast<std::uint64_t>(static_cast<std::byte const*>(p) - all.data());
@@ -158,7 +170,8 @@ struct slice_heap::impl {
     }
     /// A committed run for the library, or empty.
     std::span<std::byte> committed(std::uint64_t n) {
-        auto const at = runs.take_low(n);
+        auto at = runs.take_low(n);
+        if (at == page_runs::none && !kept.empty()) release_all_kept(), at = runs.take_low(n);
         if (at == page_runs::none) return {};
         if (!internal.is_plain()) { // before the pages are there
             auto const is = place(all.subspan(at, n), internal, here);
@@ -229,6 +242,36 @@ struct slice_heap::impl {
                            detail::human(n), detail::human(runs.largest()), detail::human(all.size() - huge), limited_by);
     }
     [[noreturn]] void refuse(std::uint64_t n) const { throw error{errc::no_memory, "mpt: " + why_not(n) + "."}; }
+    /// A run that was given back, with its pages.
+    std::span<std::byte> take_kept(std::uint64_t n, purpose what) {
+        auto const it = std::find_if(kept.rbegin(), kept.rend(), [n](kept_run const& k) { return k.n == n; });
+        if (it == kept.rend()) return {};
+        auto const at = it->at;
+        hand_out(at, n, what);
+        kept.erase(std::next(it).base());
+        bytes_kept -= n;
+        auto const s = all.subspan(at, n);
+        std::memset(s.data(), 0, s.size());
+        return s;
+    }
+    void release(std::uint64_t at, std::uint64_t n) {
+        if (where->discard(owner, at, n) != status::ok) discards = false;
+        runs.give(at, n);
+    }
+    void keep(std::uint64_t at, std::uint64_t n) {
+        while (!kept.empty() && (kept.size() == runs_kept || bytes_kept + n > most_kept)) release_kept(0);
+        kept.push_back({at, n});
+        bytes_kept += n;
+    }
+    void release_kept(std::size_t i) {
+        auto const [at, n] = kept[i];
+        kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
+        bytes_kept -= n;
+        release(at, n);
+    }
+    void release_all_kept() {
+        while (!kept.empty()) release_kept(kept.size() - 1);
+    }
     /// A run at a multiple of align in this process's view; of: runs of pages of that size.
     std::uint64_t take_aligned(page_runs& from, std::uint64_t n, std::uint64_t align, std::uint64_t of = page) {
         auto const more = align > of ? align - of : 0;
@@ -242,8 +285,15 @@ struct slice_heap::impl {
         return fits;
     }
     std::span<std::byte> allocate(std::uint64_t n, purpose what, std::uint64_t align = page, std::uint64_t elsewhere = 0) {
-        if (auto const needed = n - std::min(n, elsewhere); !has_room(needed)) refuse(needed);
-        auto const at = take_aligned(runs, n, align);
+        if (align == page)
+            if (auto const s = take_kept(n, what); !s.empty()) return s;
+        auto const needed = n - std::min(n, elsewhere);
+        if (!has_room(needed)) {
+            release_all_kept();
+            if (!has_room(needed)) refuse(needed);
+        }
+        auto at = take_aligned(runs, n, align);
+        if (at == page_runs::none && !kept.empty()) release_all_kept(), at = take_aligned(runs, n, align);
         if (at == page_runs::none) refuse(n);
         try {
             if (where->may_bus_error() && where->commit(owner, at, n) != status::ok) refuse(n);
@@ -320,13 +370,15 @@ struct slice_heap::impl {
         auto const at = run->first;
         auto const [n, what] = run->second;
         if (watches) look_again();
-        if (placed.erase(at) != 0) forget_place(s);
+        bool const was_placed = placed.erase(at) != 0;
+        if (was_placed) forget_place(s);
         use.user.less(n);
         share_of(what).less(n);
         user.erase(run);
         if (at < huge) return release_pages(at, n);
-        if (where->discard(owner, at, n) != status::ok) discards = false;
-        runs.give(at, n);
+        bool const is_plain = !was_placed && (what == purpose::allocated || what == purpose::windows);
+        if (is_plain && n <= largest_kept) keep(at, n);
+        else release(at, n);
     }
 };
 

@@ -438,6 +438,7 @@ std::vector<layout> layouts(std::size_t room, std::mt19937& random) {
     every(2, 3, 40), every(50, 1, 8), every(95, 1, 300), every(96, 2, 300), every(97, 1, 8), every(700, 1, 2),
         every(700, 3, 600);
     every(1300, 1, 400), every(100, 80, 100), every(40, 200, 2000);
+    every(30, 64, 128), every(512, 64, 128), every(150, 250, 1000), every(120, 256, 1500); // also what is not so small
     std::vector<std::int64_t> any(room / 8);
     for (std::size_t i = 0; i < any.size(); ++i) any[i] = static_cast<std::int64_t>(8 * i);
     std::shuffle(any.begin(), any.end(), random);

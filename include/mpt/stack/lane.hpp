@@ -103,7 +103,10 @@ public:
                 if (moved == 0) say_in_vain(lock_);
                 here.come();
             }
-            if (moved == 0) moved = run_errands(&here) + run_hooks();
+            if (moved == 0) {
+                moved = run_errands(&here);
+                if (auto const n = run_hooks(); n != 0) moved += n, w = typename Stack::wait_type{asked(facts())};
+            }
             if (moved == 0 && all_.size() > 1 && turns % apart == 0) [[unlikely]]
                 moved = serve_now(turns / apart, spins, here);
             if (moved != 0) {
@@ -138,6 +141,9 @@ public:
     }
     bool takes_turns() const noexcept { return job_.scarce(); }      // with others, on its CPU; all ranks do, or none
     bool may_yield() const noexcept { return !yields_.were_dear(); } // it costs no more than a switch, as far as is known
+    /// For a row of yields outside wait(): are they cheap, as far as is known? The same after one.
+    bool begins_to_yield() noexcept { return !yields_.are_dear(); }
+    bool yields_on() noexcept { return !yields_.took(give_way()); }
     void offer_way() noexcept { // of who does not wait, where CPUs are scarce and somebody may want this one
         if (!facts().scarce || yields_.are_dear() || yields_.are_idle()) return;
         yields_.took(give_way());

@@ -66,6 +66,10 @@ constexpr wait_facts yielding(wait_facts f, std::uint32_t looks) noexcept {
 /// by 96 to 223 looks 45, 70, 142, and by these 16 44, 67, 130
 constexpr wait_facts shared(wait_facts f) noexcept { return yielding(f, 16); }
 
+/// The same for one that has just done what a peer asked for, who may ask again at once: to wake it for that takes longer than it looks, and a
+/// time slice where it yields to somebody who computes.
+constexpr wait_facts asked(wait_facts f) noexcept { return yielding(f, 256); }
+
 /// How often a receive looks before it waits; idle: nobody else wants its CPU.
 constexpr std::uint32_t looks_of(wait_facts const& f, bool idle) noexcept {
     return !f.scarce ? f.spins : idle ? unshared(f).spins : 16;

@@ -1,8 +1,8 @@
 /// wait/yields - what the yields of those that wait cost: a switch between ranks, or a time slice of somebody else's program.
 ///
 ///        took(t) of a yield   t is short: as ever
-///                             t is a slice, twice in a row: no yields in this wait, nor in the next 8 of this object's; then one tells
-///                             again, once: 8, 24, 56, ... up to 1024 waits, until one is short
+///                             t is a slice, as was one of the 32 before: no yields in this wait, nor in the next 8 of this object's; then
+///                             one tells again: 8, 24, 56, ... up to 1024 waits; each short one halves that
 ///        are_dear()           asked by a wait that is about to yield: sleep in its place? By who polls: better not?
 ///        are_worth_a_try()    asked by a wait that was told so and whose companions all sleep, who may have been those that took them: no more
 ///                             once these yields took slices, too, until any is short
@@ -20,8 +20,11 @@
 ///   Turns   Ranks that share a CPU and have much to copy take long, too, all of them together, now and then: that is no slice, and to
 ///           sleep then costs a wake-up for each message.
 ///           origin: alltoall of 16 ranks on 2 CPUs of an AMD EPYC, pieces of 16 KiB, 2.2 ms, 1.4 so, 0.9 where nobody sleeps
-///   Limit   a short yield, whoever's on whatever CPU, forgets the long ones. Where the system call alone takes more than `in_vain`, each
-///           CPU counts as taken, and none as idle.
+///   Memory  threads of two ranks on one CPU hand it to each other in microseconds, some times, and then a program has its slice: what counts
+///           is what they take in the mean, and one slice is 1000 switches.
+///           origin: accumulates of 128 elements, target's memory not mapped, 2 busy programs on 2 CPUs: 2 ms where a short yield forgot the long
+///           ones, 6 to 60 us with this and what it goes with (rma/clerk.hpp, wait_facts asked())
+///   Limit   Where the system call alone takes more than `in_vain`, each CPU counts as taken, and none as idle.
 ///   Order   all are hints: whoever is told wrongly yields or sleeps once more, or copies another way (protocol/engine/limits.hpp), and
 ///           nothing hangs on it.
 ///   Threads any, at once; short ones of one thread hide the long ones of another.
@@ -38,7 +41,7 @@ namespace mpt::inline v0::wait {
 class yields {
     native_atomics::atomic<std::uint32_t> without_{0}; // waits yet to come that do without
     native_atomics::atomic<std::uint32_t> last_{0};    // how many those were the last time
-    native_atomics::atomic<bool> once_{false};         // the last one took long
+    native_atomics::atomic<std::uint32_t> again_{0};   // yields yet to come of which a long one is not the first
     native_atomics::atomic<bool> hopeless_{false};     // see are_worth_a_try()
     native_atomics::atomic<std::uint32_t> idle_{0};    // waits yet to come that look first
     native_atomics::atomic<std::uint32_t> polls_{0};   // in a row that found nothing
@@ -50,7 +53,7 @@ public:
     /// The least slice of Linux' schedulers is 0.7 ms, and 1.5 with two CPUs. Ranks that only wait, 16 on a CPU, need a hundredth of it for a
     /// turn of all; those that copy what they have for all others may take as much as `turn` in the mean.
     static constexpr nanoseconds slice{700'000}, turn{100'000}, longest{1'400'000};
-    static constexpr std::uint32_t most = 1024;
+    static constexpr std::uint32_t most = 1024, remembered = 32; // waits; yields
     /// One that nobody takes: the system call alone; a switch to another rank and back takes longer.
     /// origin: AMD EPYC guests, us: 0.55 to 0.65, and 2.8 to 3.6 with a switch to a program that yields and back
     static constexpr nanoseconds in_vain{1'000};
@@ -60,19 +63,19 @@ public:
     /// ranks: how many share a CPU.
     explicit yields(unsigned ranks = 1) noexcept : long_{std::min(slice + (std::max(ranks, 1u) - 1) * turn, longest)} {}
 
-    /// True: it was a slice, and so were those before it.
+    /// True: it was a slice, and not the first of late.
     bool took(nanoseconds t) noexcept {
         tell_idle(t < in_vain);
         auto const last = last_.load(std::memory_order_relaxed); // order: a hint
         if (t < long_) [[likely]] {
-            if (last != 0) last_.store(0, std::memory_order_relaxed); // order: a hint
-            if (once_.load(std::memory_order_relaxed)) [[unlikely]]
-                once_.store(false, std::memory_order_relaxed);          // order: a hint
+            if (last != 0) last_.store(last / 2, std::memory_order_relaxed); // order: a hint
+            if (auto const n = again_.load(std::memory_order_relaxed); n != 0) [[unlikely]]
+                again_.store(n - 1, std::memory_order_relaxed);         // order: a hint
             if (hopeless_.load(std::memory_order_relaxed)) [[unlikely]] // order: a hint
                 hopeless_.store(false, std::memory_order_relaxed);
             return false;
         }
-        if (last == 0 && !once_.exchange(true, std::memory_order_relaxed)) return false; // order: a hint
+        if (again_.exchange(remembered, std::memory_order_relaxed) == 0 && last == 0) return false; // order: a hint
         auto const n = std::min(2 * last + 8, most);
         last_.store(n, std::memory_order_relaxed);    // order: a hint
         without_.store(n, std::memory_order_relaxed); // order: a hint

@@ -175,9 +175,9 @@ template <class Stack> void window<Stack>::put_far(own_source const& from, targe
     typed_runs const there{e.origin, to.count, to.type};
     small_operation const o{.what = request::put, .there = &there, .from = &data};
     scattering const s{there};
-    auto const done = s.is_list() ? ask_for_lists(t, o, 1, by == way::agent) : ask_who_waits(t, o);
+    auto const done = s.is_list() ? ask_for_lists(t, o, 1, by == way::agent || s.is_dear()) : ask_who_waits(t, o);
     if (done == data.size()) return;
-    if (by == way::kernel && t.is_known(e.first, e.n) && !s.is_fine() && put_by_kernel(data, t, there)) return;
+    if (by == way::kernel && t.is_known(e.first, e.n) && !s.is_fine_to_put() && put_by_kernel(data, t, there)) return;
     std::vector<std::byte> buffer;
     auto const send = [&](auto runs, std::size_t at, std::size_t n) {
         ask(t, {{.what = request::put}, runs, source{detail::piece_of(data, at, n, buffer), n}});
@@ -201,7 +201,7 @@ template <class Stack> void window<Stack>::get_far(own_sink const& into, target_
     scattering const s{there};
     bool const is_known = by == way::kernel && t.is_known(e.first, e.n);
     if (is_known && s.is_close(e.n) && get_around(room, t, e, from)) return;
-    auto const done = s.is_list() ? ask_for_lists(t, o, 1, by == way::agent) : ask_who_waits(t, o);
+    auto const done = s.is_list() ? ask_for_lists(t, o, 1, by == way::agent || s.is_dear()) : ask_who_waits(t, o);
     if (done == room.size() || (is_known && !s.is_fine() && get_by_kernel(room, t, there))) return;
     auto const send = [&](auto runs, std::size_t at, std::size_t n) {
         sink_part const part{room, at, n};

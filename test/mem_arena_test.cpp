@@ -178,6 +178,18 @@ TEST_F(heap_of_one, little_that_was_given_back_keeps_its_pages_and_is_zeroed) {
     EXPECT_EQ(mem::look_at(heap.allocate(1 << 20)).touched, 0u) << "much is the system's again";
 }
 
+TEST_F(heap_of_one, who_says_where_memory_is_to_be_gets_none_that_has_pages) {
+    auto const a = heap.allocate(10'000);
+    std::memset(a.data(), 7, a.size());
+    heap.deallocate(a);
+    auto const b = heap.allocate(10'000, {.kind = mem::affinity::ddr});
+    EXPECT_EQ(mem::look_at(b).touched, 0u);
+    heap.deallocate(b);
+    auto const c = heap.allocate(10'000);
+    EXPECT_EQ(c.data(), a.data()) << "it was still kept";
+    EXPECT_EQ(mem::look_at(c).touched, c.size());
+}
+
 TEST_F(heap_of_one, what_is_kept_is_bounded_and_no_reason_to_refuse) {
     mem::slice_heap small{who.arena, 0, 4 << 20};
     std::vector<std::span<std::byte>> parts;

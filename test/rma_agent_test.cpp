@@ -41,6 +41,39 @@ TEST(rma_agent, a_letter_arrives_as_it_was_written_however_it_is_cut) {
     }
 }
 
+TEST(rma_agent, how_what_lies_scattered_is_reached_follows_from_its_runs) {
+    /// n runs of so many bytes, `apart` from one to the next.
+    auto const looked_at = [](std::int64_t n, std::int64_t bytes, std::int64_t apart) {
+        auto const type = mpt::datatype::hvector(n, bytes, apart, mpt::datatype::named(mpt::element_kind::byte));
+        return scattering{mpt::typed_runs{1 << 20, 1, type}};
+    };
+    auto const span = [](std::int64_t n, std::int64_t bytes, std::int64_t apart) {
+        return static_cast<std::uint64_t>((n - 1) * apart + bytes);
+    };
+    auto const is_close = [&](std::int64_t n, std::int64_t bytes, std::int64_t apart) {
+        return looked_at(n, bytes, apart).is_close(span(n, bytes, apart));
+    };
+    EXPECT_TRUE(is_close(16, 8, 16));
+    EXPECT_TRUE(is_close(1024, 8, 16));
+    EXPECT_FALSE(is_close(64, 8, 2048)) << "a list of it is shorter than what lies between";
+    EXPECT_FALSE(is_close(4096, 8, 512)) << "and so is a letter";
+    EXPECT_TRUE(is_close(512, 512, 1024)) << "where the kernel would be called 512 times";
+    EXPECT_FALSE(is_close(1025, 1000, 1024)) << "too much in all";
+    EXPECT_FALSE(is_close(3, 1000, 100'000)) << "too much for each";
+    EXPECT_FALSE(is_close(1, 1000, 1000)) << "nothing lies between";
+    EXPECT_FALSE(looked_at(0, 8, 16).is_close(0));
+    EXPECT_FALSE(looked_at(95, 8, 16).is_fine());
+    EXPECT_TRUE(looked_at(96, 8, 16).is_fine());
+    EXPECT_FALSE(looked_at(96, 512, 1024).is_fine());
+    EXPECT_TRUE(looked_at(96, 2047, 4096).is_fine_to_put());
+    EXPECT_FALSE(looked_at(96, 2048, 4096).is_fine_to_put());
+    EXPECT_FALSE(looked_at(23, 8, 16).is_dear());
+    EXPECT_TRUE(looked_at(24, 8, 16).is_dear());
+    EXPECT_TRUE(looked_at(64, 512, 1024).is_list());
+    EXPECT_FALSE(looked_at(3, 8, 16).is_list());
+    EXPECT_FALSE(looked_at(512, 512, 1024).is_list());
+}
+
 TEST(rma_agent, what_is_no_letter_is_refused) {
     memory_run const run{0, 4};
     std::byte const data[4]{};

@@ -84,6 +84,36 @@ TEST(rma_element, becomes_what_the_operation_says_and_gives_what_it_was) {
         }
 }
 
+TEST(rma_element, rows_become_the_same_by_who_is_alone_at_them) {
+    seeds const s{200};
+    for (unsigned seed = s.first; seed != s.first + s.count; ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        dice d{seed};
+        constexpr std::array kinds{element_kind::c_float, element_kind::c_double, element_kind::int32, element_kind::int64};
+        constexpr std::array ops{operation::sum, operation::sum, operation::max, operation::replace};
+        element_action const whole{ops[d.below(ops.size())], kinds[d.below(kinds.size())]};
+        auto const action = d.below(4) == 0 ? whole.under_lock() : whole;
+        auto const size = action.size();
+        auto one = some(action.kind(), 4000 / size, d), other = one;
+        auto const operand = some(action.kind(), 4000 / size, d);
+        std::vector<memory_run> here, there;
+        std::size_t bytes_in_all = 0;
+        for (std::size_t at = d.coin() ? 0 : d.below(size); at + 20 * size <= one.size(); at += size * (20 + d.below(3))) {
+            auto const n = size * (1 + d.below(20)); // around 64 bytes
+            here.push_back({address(one.data()) + at, n}), there.push_back({address(other.data()) + at, n});
+            bytes_in_all += n;
+        }
+        bytes old(bytes_in_all), was(bytes_in_all);
+        bool const fetches = d.below(3) == 0;
+        mpt::rma::lock_word<> wide;
+        mpt::rma::combine(action, here, operand.data(), fetches ? old.data() : nullptr, wide);
+        mpt::rma::combine_rows(action, there, operand.data(), fetches ? was.data() : nullptr, wide);
+        EXPECT_EQ(one, other);
+        EXPECT_EQ(old, was);
+        EXPECT_TRUE(wide.try_exclusive()) << "the lock is left free";
+    }
+}
+
 TEST(rma_element, alone_becomes_the_same_by_its_short_way) {
     seeds const s{1};
     dice d{s.first};

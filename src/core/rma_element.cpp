@@ -283,7 +283,7 @@ void combine_row(element_action const& a, memory_run const& run, std::byte const
 /// us: 6.6, 2.3, and so 4.1, 1.6
 template <class Real> void add_row(memory_run const& run, std::byte const* operand) noexcept {
     auto* at = reinterpret_cast<std::byte*>(run.at);
-    for (auto* const end = at + run.bytes; at != end; at += sizeof(Real), operand += sizeof(Real))
+    for (auto* const end = at + run.bytes; at < end; at += sizeof(Real), operand += sizeof(Real))
         store_to(at, static_cast<Real>(load_from<Real>(at) + load_from<Real>(operand)));
 }
 
@@ -318,7 +318,7 @@ template <class Real>
 void add_rows(element_action const& a, std::span<memory_run const> runs, std::byte const* operand, lock_word<>& wide) {
     constexpr std::uint64_t most = 64; // bytes of a short one
     for (auto const& r : runs) {
-        if (!is_aligned(r.at, sizeof(Real))) combine_wide(a, {&r, 1}, operand, nullptr, wide);
+        if (!is_aligned(r.at, a.whole())) combine_wide(a, {&r, 1}, operand, nullptr, wide);
         else if (r.bytes <= most) add_row<Real>(r, operand);
         else combine_row(a, r, operand, nullptr);
         operand += r.bytes;

@@ -168,6 +168,12 @@ struct slice_heap::impl {
         if (!discards) std::memset(s.data(), 0, s.size()); // pages that nobody took back still hold old bytes
         return s;
     }
+    bool commit(std::uint64_t at, std::uint64_t n) {
+        if (where->commit(owner, at, n) == status::ok) return true;
+        if (kept.empty()) return false;
+        release_all_kept();
+        return where->commit(owner, at, n) == status::ok;
+    }
     /// A committed run for the library, or empty.
     std::span<std::byte> committed(std::uint64_t n) {
         auto at = runs.take_low(n);
@@ -177,7 +183,7 @@ struct slice_heap::impl {
             auto const is = place(all.subspan(at, n), internal, here);
             if (internal_lacks.empty()) internal_lacks = is.lacks;
         }
-        if (where->commit(owner, at, n) != status::ok) {
+        if (!commit(at, n)) {
             runs.give(at, n);
             return {};
         }
@@ -242,10 +248,12 @@ struct slice_heap::impl {
                            detail::human(n), detail::human(runs.largest()), detail::human(all.size() - huge), limited_by);
     }
     [[noreturn]] void refuse(std::uint64_t n) const { throw error{errc::no_memory, "mpt: " + why_not(n) + "."}; }
+    /// Are runs for it kept when they are given back? Nobody says where those pages have to be.
+    static bool keeps(purpose what) noexcept { return what == purpose::allocated || what == purpose::windows; }
     /// A run that was given back, with its pages.
     std::span<std::byte> take_kept(std::uint64_t n, purpose what) {
         auto const it = std::find_if(kept.rbegin(), kept.rend(), [n](kept_run const& k) { return k.n == n; });
-        if (it == kept.rend()) return {};
+        if (it == kept.rend() || !has_room(n)) return {}; // not all of its pages may be there
         auto const at = it->at;
         hand_out(at, n, what);
         kept.erase(std::next(it).base());
@@ -285,8 +293,6 @@ struct slice_heap::impl {
         return fits;
     }
     std::span<std::byte> allocate(std::uint64_t n, purpose what, std::uint64_t align = page, std::uint64_t elsewhere = 0) {
-        if (align == page)
-            if (auto const s = take_kept(n, what); !s.empty()) return s;
         auto const needed = n - std::min(n, elsewhere);
         if (!has_room(needed)) {
             release_all_kept();
@@ -296,7 +302,7 @@ struct slice_heap::impl {
         if (at == page_runs::none && !kept.empty()) release_all_kept(), at = take_aligned(runs, n, align);
         if (at == page_runs::none) refuse(n);
         try {
-            if (where->may_bus_error() && where->commit(owner, at, n) != status::ok) refuse(n);
+            if (where->may_bus_error() && !commit(at, n)) refuse(n);
             hand_out(at, n, what);
         } catch (...) {
             runs.give(at, n);
@@ -376,8 +382,7 @@ struct slice_heap::impl {
         share_of(what).less(n);
         user.erase(run);
         if (at < huge) return release_pages(at, n);
-        bool const is_plain = !was_placed && (what == purpose::allocated || what == purpose::windows);
-        if (is_plain && n <= largest_kept) keep(at, n);
+        if (n <= largest_kept && !was_placed && keeps(what)) keep(at, n);
         else release(at, n);
     }
 };
@@ -448,6 +453,8 @@ std::span<std::byte> slice_heap::allocate(std::size_t n, purpose what, std::uint
     if (n > impl_->all.size()) n = std::max(n, n / page * page); // too large to round up
     else n = up(n, page);
     std::scoped_lock const hold{impl_->turn};
+    if (elsewhere == 0 && impl::keeps(what))
+        if (auto const s = impl_->take_kept(n, what); !s.empty()) return s;
     return impl_->allocate(n, what, page, elsewhere);
 }
 

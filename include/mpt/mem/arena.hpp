@@ -175,7 +175,8 @@ public:
     void* object(std::size_t n, std::size_t align) noexcept;
     void free_object(void* p) noexcept;
 
-    /// The user's memory: whole pages, zeroed, not committed, not touched. Throws mpt::error(no_memory) with the numbers when
+    /// The user's memory: whole pages, zeroed, not committed, not touched; but little that was given back lately has its pages still, on
+    /// whatever node those are, and in no report meanwhile. Throws mpt::error(no_memory) with the numbers when
     /// n exceeds the slice or the headroom.
     /// `elsewhere`: of them will have pages that are laid over them.
     std::span<std::byte> allocate(std::size_t n, purpose what = purpose::allocated, std::uint64_t elsewhere = 0);

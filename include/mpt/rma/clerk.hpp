@@ -69,8 +69,9 @@ template <class Stack> class clerk {
     std::vector<std::unique_ptr<post>> posts_; // under the list's turn; a post stays when its window has gone, for the next
     std::size_t served_ = 0;                   // the same
     nanoseconds nap_ = shortest_nap;
-    std::uint32_t armed_ = 0;             // the bell's word at the last nap
-    std::uint32_t without_ = 0;           // rests yet to come that yield nothing
+    std::uint32_t armed_ = 0;   // the bell's word at the last nap
+    std::uint32_t without_ = 0; // rests yet to come that yield nothing
+    nanoseconds const long_{wait::yields::slice_beside(job_.ranks_on_each())};
     std::size_t looks_ = patience;        // in a row that found nothing
     std::optional<world::helper> thread_; // the last: the first that is served begins it; under the list's turn
 
@@ -175,7 +176,7 @@ private:
     void yield() noexcept {
         auto const left = world_.now();
         world_.yield();
-        if (world_.now() - left >= wait::yields::slice) without_ = rests_without;
+        if (world_.now() - left >= long_) without_ = rests_without;
     }
     void sleep(std::uint32_t armed, bool quiet) {
         nap_ = quiet ? std::min(2 * nap_, longest_nap) : shortest_nap;

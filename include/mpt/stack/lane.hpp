@@ -105,7 +105,9 @@ public:
             }
             if (moved == 0) {
                 moved = run_errands(&here);
-                if (auto const n = run_hooks(); n != 0) moved += n, w = typename Stack::wait_type{asked(facts())};
+                auto const served = run_hooks();
+                moved += served;
+                if (served != 0 && (taken || yields_.were_dear())) w = typename Stack::wait_type{asked(facts())};
             }
             if (moved == 0 && all_.size() > 1 && turns % apart == 0) [[unlikely]]
                 moved = serve_now(turns / apart, spins, here);
@@ -132,9 +134,13 @@ public:
         }
     }
 
-    /// A yield, and how long it took; before it a rank that is not alone on its CPU may find that it would be on another one.
-    nanoseconds give_way() noexcept {
+    /// A rank that is not alone on its CPU may find that it would be on another one.
+    void say_where() noexcept {
         if constexpr (!world_type::shares_process) here_.is_crowded() ? job_.keep_together() : job_.keep_apart();
+    }
+    /// A yield, and how long it took.
+    nanoseconds give_way() noexcept {
+        say_where();
         auto const left = world_.now();
         world_.yield();
         return world_.now() - left;

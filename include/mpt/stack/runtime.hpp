@@ -147,7 +147,7 @@ public:
         return lanes_.front()->enter([&](auto&) { return f(std::span{clerks_}); });
     }
 
-    /// Memory that peers reach by plain loads and stores: whole pages, zeroed, untouched. Throws mpt::error(no_memory) with the
+    /// Memory that peers reach by plain loads and stores: whole pages, zeroed, untouched as a rule (mem/arena.hpp). Throws mpt::error(no_memory) with the
     /// numbers when it exceeds the slice or what the machine (its cgroup) has left.
     std::span<std::byte> allocate(bytes n) { return heap_.allocate(n); }
     void deallocate(std::span<std::byte> s) noexcept { heap_.deallocate(s); }

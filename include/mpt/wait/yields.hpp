@@ -27,7 +27,7 @@
 ///   Limit   Where the system call alone takes more than `in_vain`, each CPU counts as taken, and none as idle.
 ///   Order   all are hints: whoever is told wrongly yields or sleeps once more, or copies another way (protocol/engine/limits.hpp), and
 ///           nothing hangs on it.
-///   Threads any, at once; short ones of one thread hide the long ones of another.
+///   Threads any, at once; short ones of one thread halve what the long ones of another have said.
 ///   Tests   test/wait_yields_test.cpp
 #pragma once
 #include <algorithm>
@@ -61,7 +61,11 @@ public:
     static constexpr std::uint32_t waits = 32, row = 4; // one may be in vain where all others have just had their turns
 
     /// ranks: how many share a CPU.
-    explicit yields(unsigned ranks = 1) noexcept : long_{std::min(slice + (std::max(ranks, 1u) - 1) * turn, longest)} {}
+    explicit yields(unsigned ranks = 1) noexcept : long_{slice_beside(ranks)} {}
+    /// What takes longer is nobody's turn.
+    static constexpr nanoseconds slice_beside(unsigned ranks) noexcept {
+        return std::min(slice + (std::max(ranks, 1u) - 1) * turn, longest);
+    }
 
     /// True: it was a slice, and not the first of late.
     bool took(nanoseconds t) noexcept {

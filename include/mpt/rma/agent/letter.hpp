@@ -99,7 +99,7 @@ public:
     bool is_close(std::uint64_t n) const noexcept {
         if (runs_ < 2) return false;
         auto const all = size_ / (bytes_ / runs_); // runs, about
-        return n <= (is_fine() ? std::min(around, runs_ * gap) : std::min(far, all * gap));
+        return n <= (bytes_ < runs_ * small ? std::min(around, runs_ * gap) : std::min(far, all * gap));
     }
     /// So many that the kernel takes long, a third of a microsecond for each: who waits there is asked whatever it did the last time.
     bool is_dear() const noexcept { return runs_ >= dear; }

@@ -215,6 +215,7 @@ template <class Stack> answered window<Stack>::await_answer(target_type& t, acti
     auto const give_way = [&] {
         if (std::exchange(first, false)) yields = lane.begins_to_yield();
         if (yields) yields = lane.yields_on();
+        else lane.say_where();
     };
     for (std::uint32_t i = 1; i <= looks_ + (yields ? 1 : 8) * more_looks; ++i) {
         if (auto const got = line.look(); got != answered::not_yet) return got;

@@ -8,7 +8,7 @@
  *     runs      put, get, accumulate and its flush by rank 0, of `bytes` in runs of 8 or 512 with gaps as long between them, to the same
  *               places: in a window of the library's memory, and (_private) of the program's, while rank 1 waits in MPI; _triples:
  *               three floats at a time, of structures of eight; _face: of a block of 64 x 64 x 4 doubles, by two vectors, one in the other
- *     objects   memory, windows, and types of 1000 parts: made and freed
+ *     objects   memory, windows, and types of 1000 parts (these are the `bytes` of a type): made and freed
  *     queries   of what is at hand: no communication
  *
  * Only MPI-3 functions. */

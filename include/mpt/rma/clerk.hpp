@@ -51,6 +51,7 @@ template <class Stack> class clerk {
     using turn_type = typename lock::pthread::template type<world_type>;
     static constexpr nanoseconds shortest_nap{10'000'000}, longest_nap{1'000'000'000};
     static constexpr std::size_t patience = 64; // looks before it sleeps: who asks once mostly asks again
+    // After one slice, and not two as a lane's waits: others wait for a clerk.
     static constexpr std::uint32_t rests_without = 64;
     static constexpr std::size_t some = 4; // posts that are looked at in the time of a yield or so
 

@@ -107,7 +107,8 @@ public:
                 moved = run_errands(&here);
                 auto const served = run_hooks();
                 moved += served;
-                if (served != 0 && (taken || yields_.were_dear())) w = typename Stack::wait_type{asked(facts())};
+                if (served != 0 && !facts().scarce && (taken || yields_.were_dear()))
+                    w = typename Stack::wait_type{asked(facts())};
             }
             if (moved == 0 && all_.size() > 1 && turns % apart == 0) [[unlikely]]
                 moved = serve_now(turns / apart, spins, here);

@@ -147,8 +147,8 @@ public:
         return lanes_.front()->enter([&](auto&) { return f(std::span{clerks_}); });
     }
 
-    /// Memory that peers reach by plain loads and stores: whole pages, zeroed, untouched as a rule (mem/arena.hpp). Throws mpt::error(no_memory) with the
-    /// numbers when it exceeds the slice or what the machine (its cgroup) has left.
+    /// Memory that peers reach by plain loads and stores: whole pages, zeroed, untouched as a rule (mem/arena.hpp). Throws
+    /// mpt::error(no_memory) with the numbers when it exceeds the slice or what the machine (its cgroup) has left.
     std::span<std::byte> allocate(bytes n) { return heap_.allocate(n); }
     void deallocate(std::span<std::byte> s) noexcept { heap_.deallocate(s); }
     /// The same, placed: what it has become tells heap().placed_as(). Throws mpt::error(no_memory) where a mandatory kind is not there.

@@ -18,7 +18,7 @@ consteval auto rows_of_engine() {
             "lanes of an environment: rings, matching and progress of their own", "one lane costs nothing"),
 
         count ("MPT_SPIN", 2000, 0, 1'000'000'000, local,
-            "empty polls before the first yield, where CPUs are not scarce, 16 of them, or 96 to 223 beside others that wait, while somebody wants the CPU; where they are, 64 while nobody does", guess),
+            "empty polls before the first yield, where CPUs are not scarce, 16 of them, or 96 to 223 beside others that wait, or 256 after one that served a peer, while somebody wants the CPU; where they are, 64 while nobody does", guess),
         count ("MPT_YIELD", 200, 0, 1'000'000'000, local,
             "empty polls, each with a yield, before the first sleep, after each of the first 32 of them 16 more where two ranks share a CPU; and as many more as MPT_SPIN has fewer while somebody wants the CPU", guess),
         count ("MPT_NAP", 2000, 1, 1'000'000, local,

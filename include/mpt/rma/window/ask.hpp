@@ -162,7 +162,7 @@ bool window<Stack>::ask_for_piece(target_type& t, small_operation const& o, std:
 }
 
 /// What lies scattered at the target: up to three letters that are not sent, but stand on the desk. unit: pieces are of whole ones. is_letter:
-/// each is sent, else. How many bytes were done, from the first one on.
+/// each is sent, else, or takes as long by the kernel. How many bytes were done, from the first one on.
 template <class Stack>
 std::size_t window<Stack>::ask_for_lists(target_type& t, small_operation const& o, std::size_t unit, bool is_letter) {
     if (looks_ == 0) return 0;
@@ -215,7 +215,6 @@ template <class Stack> answered window<Stack>::await_answer(target_type& t, acti
     auto const give_way = [&] {
         if (std::exchange(first, false)) yields = lane.begins_to_yield();
         if (yields) yields = lane.yields_on();
-        else lane.say_where();
     };
     for (std::uint32_t i = 1; i <= looks_ + (yields ? 1 : 8) * more_looks; ++i) {
         if (auto const got = line.look(); got != answered::not_yet) return got;
@@ -226,6 +225,7 @@ template <class Stack> answered window<Stack>::await_answer(target_type& t, acti
         if (i == looks_ / 2) call(t);
     }
     give_way(); // the target's thread may wait for this very CPU
+    if (!yields) lane.say_where();
     if (auto const got = line.look(); got != answered::not_yet) return got;
     if (line.take_back()) return answered::not_yet;
     for (;;) { // it has begun
